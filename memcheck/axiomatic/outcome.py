@@ -1,0 +1,44 @@
+"""What an engine finds for one structure under one model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from memcheck.events.execution import Execution
+
+State = tuple[int, ...]
+"""Values of `test.observed`, in that order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A flag of the model (`name`, as the cat file says) with the events it is about, by index."""
+
+    name: str
+    events: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Threads that wait for ever in one consistent execution: indices into `structure.blocking`."""
+
+    blocked: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`states`: final states of ending, filtered executions, each with a witness where one was asked for.
+
+    `flags` from ending executions, `hanging_flags` from those that hang, `outside`: rules that void the verdict.
+    `bound_reached`: some consistent execution goes past a loop bound. `undecided`: why the answer is partial, or None.
+    """
+
+    states: Mapping[State, Execution | None]
+    flags: tuple[Finding, ...] = ()
+    hanging_flags: tuple[Finding, ...] = ()
+    outside: tuple[Finding, ...] = ()
+    hangs: tuple[Hang, ...] = ()
+    bound_reached: bool = False
+    undecided: str | None = None
+    statistics: Mapping[str, int] = field(default_factory=dict)

@@ -1,0 +1,101 @@
+"""The base sets and relations that a cat file may name: one table, read by the cat checker, the engines and the docs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from memcheck.relations.expression import ExprKind
+
+
+class Source(Enum):
+    """What decides a base set or relation. In an execution all of them hold between executed events only."""
+
+    PROGRAM = "program"
+    """The event structure alone."""
+    ADDRESS = "address"
+    """The addresses of the events (constant in most tests)."""
+    CHOICE = "choice"
+    """A choice of the execution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One base name. `meaning` is a sentence for docs/model.md."""
+
+    kind: ExprKind
+    source: Source
+    meaning: str
+
+
+_SET, _REL = ExprKind.SET, ExprKind.RELATION
+_P, _A, _C = Source.PROGRAM, Source.ADDRESS, Source.CHOICE
+
+VOCABULARY: dict[str, Name] = {
+    "_": Name(_SET, _P, "all events"),
+    "W": Name(_SET, _P, "writes, the initial write W0 among them"),
+    "R": Name(_SET, _P, "reads"),
+    "M": Name(_SET, _P, "memory operations: R | W"),
+    "F": Name(_SET, _P, "fences: memory fences and proxy fences"),
+    "B": Name(_SET, _P, "barrier operations: bar, barrier.cluster, bar.warp.sync"),
+    "IW": Name(_SET, _P, "the initial write W0"),
+    "RMW": Name(_SET, _P, "the reads and writes of atomics"),
+    "RED": Name(_SET, _P, "the reads and writes of reductions (red), subset of RMW"),
+    "WEAK": Name(_SET, _P, "weak memory operations"),
+    "RLX": Name(_SET, _P, "relaxed operations: memory operations, and barrier.cluster.arrive.relaxed"),
+    "ACQ": Name(_SET, _P, "acquire reads, acquire fences (fence.acquire), barrier.cluster.wait"),
+    "REL": Name(_SET, _P, "release writes, release fences (fence.release), barrier.cluster.arrive.release"),
+    "ACQ_REL": Name(_SET, _P, "fence.acq_rel (an atom.acq_rel is an ACQ read and a REL write)"),
+    "SC": Name(_SET, _P, "fence.sc; not in ACQ_REL"),
+    "CTA": Name(_SET, _P, "operations of scope .cta"),
+    "CLUSTER": Name(_SET, _P, "operations of scope .cluster"),
+    "GPU": Name(_SET, _P, "operations of scope .gpu"),
+    "SYS": Name(_SET, _P, "operations of scope .sys"),
+    "GEN": Name(_SET, _P, "generic proxy: memory operations and memory fences; not W0"),
+    "TEX": Name(_SET, _P, "texture proxy: accesses and fence.proxy.texture"),
+    "SUR": Name(_SET, _P, "surface proxy: accesses and fence.proxy.surface"),
+    "CON": Name(_SET, _P, "constant proxy: accesses and fence.proxy.constant"),
+    "ALIAS": Name(_SET, _P, "fence.proxy.alias"),
+    "RO": Name(_SET, _P, "reads through the readonly proxy, and ld.global.nc"),
+    "PROXY_FENCE": Name(_SET, _P, "all proxy fences"),
+    "ONE_WAY": Name(_SET, _P, "memory fences of one direction: fence.acquire, fence.release"),
+    "RESTRICTED": Name(_SET, _P, "fences with .sync_restrict"),
+    "MBARRIER_INIT": Name(_SET, _P, "fence.mbarrier_init"),
+    "VOLATILE": Name(_SET, _P, "volatile operations, which are also RLX and SYS"),
+    "MMIO": Name(_SET, _P, "mmio operations"),
+    "SHARED": Name(_SET, _A, "memory operations on shared memory, of whatever CTA"),
+    "po": Name(_REL, _P, "program order, transitive, within a thread; vector elements of one access are unordered"),
+    "rmw": Name(_REL, _P, "the read of an atomic to its write"),
+    "id": Name(_REL, _P, "identity"),
+    "int": Name(_REL, _P, "events of the same thread (W0 is in none)"),
+    "ext": Name(_REL, _P, "events of different threads; W0 is external to all"),
+    "sr": Name(_REL, _P, "both have a scope that includes the thread of the other; not W0"),
+    "scta": Name(_REL, _P, "executed in the same CTA; not W0"),
+    "addr": Name(_REL, _P, "syntactic address dependency, from a read"),
+    "data": Name(_REL, _P, "syntactic data dependency, from a read to a write"),
+    "ctrl": Name(_REL, _P, "syntactic control dependency, from a read to all that follows a branch on it"),
+    "dep": Name(
+        _REL, _P, "semantic dependency (8.10.4): a write or barrier whose address, value or execution really changes "
+        "over the values that the read can have"
+    ),
+    "loc": Name(_REL, _A, "memory operations on exactly the same bytes; W0 with every memory operation"),
+    "vloc": Name(_REL, _A, "loc, and at the same virtual address; W0 with every memory operation"),
+    "overlap": Name(_REL, _A, "memory operations that share a byte; W0 with every memory operation"),
+    "voverlap": Name(_REL, _A, "memory operations that share a byte at the same virtual address; W0 with every one"),
+    "po-loc": Name(_REL, _A, "po & loc"),
+    "rf": Name(_REL, _C, "a write to a read that returns a byte of it"),
+    "co": Name(_REL, _C, "a strict partial order between overlapping writes, W0 first: any two of them may be unordered"),
+    "fr": Name(_REL, _C, "from-read(co)"),
+    "sync_fence": Name(_REL, _C, "a total order of all fence.sc, restricted to those in sr or of one thread"),
+    "syncbar": Name(_REL, _C, "CTA barriers: an arrival to each other operation that waits for its generation"),
+    "warpbar": Name(_REL, _C, "bar.warp.sync: each to every other of its generation"),
+    "clusterbar": Name(_REL, _C, "barrier.cluster: an arrive to each wait of its generation"),
+    "bar-before": Name(_REL, _C, "barrier operations on one barrier, the first of an earlier generation"),
+    "exited": Name(
+        _REL, _C, "all events of a thread that a generation did not count because it had exited, to that generation's waits"
+    ),
+    "rearrive": Name(
+        _REL, _P, "bar.arrive to the next operation on the same CTA barrier by the same warp"
+    ),
+    "samegen": Name(_REL, _C, "two operations of one generation of a CTA barrier, either way, and each to itself"),
+}

@@ -1,0 +1,1 @@
+"""Litmus text to Test and back."""

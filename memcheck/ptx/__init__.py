@@ -1,0 +1,1 @@
+"""What a PTX instruction is: qualifiers, types, operands, instructions. No parsing, no ordering."""
