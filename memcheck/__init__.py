@@ -1,0 +1,1 @@
+"""memcheck: which final states does the PTX memory model allow?"""

@@ -1,0 +1,91 @@
+"""An instruction as the parser hands it over: words and operands with their places, nothing resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memcheck.ptx.operands import Register
+from memcheck.ptx.qualifiers import Space
+from memcheck.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawName:
+    """`r0`, `%p1`, `x`, `LC00`; `percent` where a `%` stood before it; `negated` for `!p`."""
+
+    name: str
+    span: Span
+    percent: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RawNumber:
+    value: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawAddress:
+    """`[base+offset]`; base is a name or a number."""
+
+    base: RawName | RawNumber
+    offset: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawVector:
+    """`{a, b}`."""
+
+    elements: tuple[RawName | RawNumber, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RawPair:
+    """`d|p`, two destinations."""
+
+    first: RawName
+    second: RawName
+    span: Span
+
+
+RawOperand = RawName | RawNumber | RawAddress | RawVector | RawPair
+"""The sink `_` is a RawName of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawInstruction:
+    """`words`: the mnemonic split at single dots, `::` kept (`ld`, `relaxed`, `shared::cta`, `b32`); one span a word."""
+
+    words: tuple[str, ...]
+    spans: tuple[Span, ...]
+    operands: tuple[RawOperand, ...]
+    guard: RawName | None
+    text: str
+    span: Span
+
+
+class Names(Protocol):
+    """What the decoder asks of the test around an instruction."""
+
+    columns: bool
+    """The columns layout, where `bar.cta.*` is the peers' dialect."""
+
+    def space(self, name: str) -> Space | None:
+        """The state space of a declared variable, None where the name is no variable (then it is a register)."""
+
+    def register(self, name: RawName) -> Register:
+        """The register of this name with its width (`.reg`, or by its name)."""
+
+    def special(self, name: str) -> int | None:
+        """The value of a special register (`laneid`, `cluster_ctarank`, …) of this thread, or None."""
+
+    def variables(self) -> Sequence[str]:
+        """All variable names, for suggestions."""
+
+    def labels(self) -> Sequence[str]:
+        """All labels of this thread."""
