@@ -1,0 +1,77 @@
+"""The `memcheck` command: which subcommand, and how errors reach the user."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from memcheck import __version__
+from memcheck.commands import compare, fmt, listing, models, run
+from memcheck.errors import MemcheckError
+
+RAISE = "MEMCHECK_RAISE"
+"""With this environment variable set, an internal error is raised instead of told in a line; the tests set it."""
+
+INTERNAL = (
+    "internal error: {kind}: {error}. This is a fault of memcheck: please report it with this input"
+    f" ({RAISE}=1 shows where it happened)."
+)
+
+COMMANDS = {"run": run, "compare": compare, "fmt": fmt, "list": listing, "models": models}
+
+
+class _Version(argparse.Action):
+    """Names the model's edition and the solver; read only when asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="the versions of memcheck, the default model and z3")
+
+    def __call__(self, *_: object) -> None:
+        from importlib.metadata import version
+
+        from memcheck.models import load
+
+        print(f"memcheck {__version__} (model {load('ptx').title}; z3 {version('z3-solver')})")
+        sys.exit(0)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="memcheck",
+        description="Which final states does the PTX memory model allow?",
+        epilog="Exit status: 0 every condition holds, 1 some does not, 2 a usage or input error, "
+        "3 undecided or outside the model.",
+    )
+    top.add_argument("--version", action=_Version)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        first = (module.__doc__ or "").partition("\n")[0].removeprefix(f"`memcheck {name}`: ")
+        command = commands.add_parser(name, help=first.rstrip("."), description=first[:1].upper() + first[1:])
+        module.configure(command)
+        command.set_defaults(execute=module.execute)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status; no exception leaves it but SystemExit of a usage error."""
+    try:
+        options = parser().parse_args(arguments)
+        status: int = options.execute(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader has gone: there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 3
+    except MemcheckError as error:
+        print(f"memcheck: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("memcheck: interrupted", file=sys.stderr)
+        return 3
+    except Exception as error:
+        if os.environ.get(RAISE):
+            raise
+        print(f"memcheck: {INTERNAL.format(kind=type(error).__name__, error=error)}", file=sys.stderr)
+        return 2

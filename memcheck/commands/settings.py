@@ -1,0 +1,78 @@
+"""The options that `run` and `compare` share: how a test is decided."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from collections.abc import Iterable
+
+from memcheck.commands.decide import Settings
+from memcheck.corpus import Case, find
+from memcheck.errors import MemcheckError
+from memcheck.source import SourceFile
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="+", metavar="TEST", help="a file, a folder, a name in the suite, or - for standard input"
+    )
+    parser.add_argument(
+        "--bound", type=_natural, default=4, metavar="N", help="how often a loop that is no spin goes round (default 4)"
+    )
+    parser.add_argument("--timeout", type=_positive, metavar="S", help="seconds for each test; then undecided")
+    parser.add_argument("--memory", type=_natural, metavar="MB", help="memory for each test; then undecided")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another reading of the text (`memcheck models` lists them)",
+    )
+    parser.add_argument("--no-verify", action="store_true", help="do not check each state's witness a second time")
+    parser.add_argument("-j", "--jobs", type=_natural, default=1, metavar="N", help="processes; 0 for one a core")
+
+
+def settings(options: argparse.Namespace, model: str) -> Settings:
+    """The options for one model; MemcheckError now, once, where the model or an option is not one."""
+    from memcheck.models import load
+
+    chosen = frozenset(options.option)
+    load(model, chosen)
+    return Settings(model, options.bound, options.timeout, options.memory, not options.no_verify, chosen)
+
+
+def jobs(options: argparse.Namespace, cases: int) -> int:
+    return min(options.jobs or os.cpu_count() or 1, max(1, cases))
+
+
+def cases(arguments: Iterable[str]) -> list[Case]:
+    """The tests of all arguments; what is found nowhere stays as a case with a fault, in its place."""
+    found: list[Case] = []
+    for argument in arguments:
+        try:
+            found += find(argument)
+        except MemcheckError as fault:
+            found.append(Case(SourceFile(argument, ""), fault=fault))
+    return found
+
+
+def end_on_terminate() -> None:
+    """A polite kill ends like Ctrl-C: with the states so far."""
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+
+
+def _natural(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of this kind: digits only")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return number
