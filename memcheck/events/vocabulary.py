@@ -38,6 +38,7 @@ VOCABULARY: dict[str, Name] = {
     "M": Name(_SET, _P, "memory operations: R | W"),
     "F": Name(_SET, _P, "fences: memory fences and proxy fences"),
     "B": Name(_SET, _P, "barrier operations: bar, barrier.cluster, bar.warp.sync"),
+    "WAIT": Name(_SET, _P, "barrier operations that wait: bar.sync, bar.red, barrier.cluster.wait, bar.warp.sync"),
     "IW": Name(_SET, _P, "the initial write W0"),
     "RMW": Name(_SET, _P, "the reads and writes of atomics"),
     "RED": Name(_SET, _P, "the reads and writes of reductions (red), subset of RMW"),
@@ -96,6 +97,10 @@ VOCABULARY: dict[str, Name] = {
     ),
     "rearrive": Name(
         _REL, _P, "bar.arrive to the next operation on the same CTA barrier by the same warp"
+    ),
+    "mismatch": Name(
+        _REL, _P, "operations of different threads that may be on one CTA barrier with different counts, or one of them a "
+        "bar.red and the other none; both ways"
     ),
     "samegen": Name(_REL, _C, "two operations of one generation of a CTA barrier, either way, and each to itself"),
 }
