@@ -122,19 +122,21 @@ def find(argument: str) -> list[Case]:
 
 def _in_suite(name: str) -> list[Case]:
     root = suite()
-    paths = list(walk(root))
-    if os.path.isdir(os.path.join(root, name)) and name.strip("./"):
+    if name.strip("./") and os.path.isdir(os.path.join(root, name)):
         return find(os.path.join(root, name))
-    for wanted in (name, name + ".litmus", name + ".table"):
-        for path in paths:
-            if os.path.relpath(path, root) == wanted or os.path.basename(path) == wanted:
-                return cases(path)
+    paths = list(walk(root))
+
+    def files(wanted: str) -> list[Case]:
+        return next((cases(path) for path in paths if wanted in (os.path.relpath(path, root), os.path.basename(path))), [])
+
+    if found := files(name):
+        return found
     everything = [case for path in paths for case in _cases_or_fault(path)]
-    named = [case for case in everything if case.name == name] or [
-        case for case in everything if case.name.lower() == name.lower()
-    ]
-    if named:
-        return named[:1]
+    named = [case for case in everything if case.name == name]
+    found = named[:1] or files(f"{name}.litmus") or files(f"{name}.table")
+    found = found or [case for case in everything if case.name.lower() == name.lower()][:1]
+    if found:
+        return found
     from difflib import get_close_matches
 
     known = {case.name for case in everything} | {os.path.basename(path) for path in paths}

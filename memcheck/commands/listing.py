@@ -67,8 +67,13 @@ def description(case: Case) -> str:
 
 
 def _entry(cases: list[Case]) -> tuple[str, str]:
-    """Name and text of a file's line; a table is named by its file."""
-    if len(cases) == 1:
-        return cases[0].name, description(cases[0])
-    name = os.path.basename(cases[0].source.name)
-    return name, f"{len(cases)} tests: {cases[0].name}, {cases[1].name}{', …' if len(cases) > 2 else ''}"
+    """Name and text of a file's line; a table is named by its file and told by its first comment."""
+    first = cases[0]
+    if first.row is None:
+        return first.name, description(first)
+    from memcheck.corpus import read
+
+    comment = read(first.source.name).text.partition("\n")[0]
+    number = f"{len(cases)} tests"
+    text = f"{number}. {comment.strip('# ')}" if comment.startswith("#") else number
+    return os.path.basename(first.source.name), text

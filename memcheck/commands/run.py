@@ -24,6 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json", "herd"), default="text", help="output (default text)")
     parser.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
     parser.add_argument("--full", action="store_true", help="a page for each test, also where there are several")
+    parser.add_argument(
+        "--expect",
+        action="store_true",
+        help="judge by the files' expectations: status 1 where one is missed or missing",
+    )
     parser.add_argument("--all", action="store_true", help="show all states, however many")
     parser.add_argument("--quiet", action="store_true", help="print only errors; the exit status says the rest")
     parser.add_argument("--no-color", action="store_true", help="plain text, also on a terminal")
@@ -52,7 +57,12 @@ def execute(options: argparse.Namespace) -> int:
     if options.format == "text" and len(cases) > 1 and not options.quiet:
         _write_closing(options, reports, len(cases), time.monotonic() - started)
     missing = [3] if len(reports) < len(cases) else []
-    return combined_status([report.status for report in reports] + missing)
+    judged = [_expected_status(report) if options.expect else report.status for report in reports]
+    return combined_status(judged + missing)
+
+
+def _expected_status(report: Report) -> int:
+    return 2 if report.error is not None else 0 if report.unexpected == () else 1
 
 
 def reports_of(cases: Sequence[Case], decided: Settings, jobs: int) -> Iterator[Report]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memcheck.language.test import Expectation, Test
 
 
-class ExpectationFailed(Exception):
+class UnexpectedError(Exception):
     """What a test found, in words; shown without a traceback."""
 
 
@@ -76,7 +76,7 @@ class _Item(pytest.Item):
         self.line = line
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, ExpectationFailed):
+        if isinstance(excinfo.value, UnexpectedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
@@ -92,7 +92,7 @@ class Faulty(_Item):
         self.message = message
 
     def runtest(self) -> None:
-        raise ExpectationFailed(self.message)
+        raise UnexpectedError(self.message)
 
 
 class LitmusItem(_Item):
@@ -113,10 +113,10 @@ class LitmusItem(_Item):
             verify = not options.no_memcheck_verify
             result = check(self.test, self.expectation.model, timeout=options.memcheck_timeout, verify=verify)
         except MemcheckError as fault:
-            raise ExpectationFailed(str(fault)) from None
+            raise UnexpectedError(str(fault)) from None
         found = differences(result, self.expectation)
         if found:
-            raise ExpectationFailed(self._message(found))
+            raise UnexpectedError(self._message(found))
 
     def _message(self, found: list[str]) -> str:
         lines = [f"{self.expectation.span.where}: {self.test.name} under {self.expectation.model}"]
