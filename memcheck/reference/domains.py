@@ -1,0 +1,221 @@
+"""Which values a read can return at all, and which addresses an access can have (8.10.4: none out of thin air).
+
+The least fixed point from the initial values: a write contributes what it writes over the values that the reads it is
+made from can have, a read everything that its bytes can be put together from. A value carries the sets of writes it
+came through, and no write passes on a value that came through itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from memcheck.errors import TooLargeError
+from memcheck.events.structure import BlockingPoint, Event, Kind, Structure
+from memcheck.events.value import Value, evaluate
+
+Origin = frozenset[int]
+"""Writes that a value came through."""
+
+MAX_VALUES = 256
+MAX_ORIGINS = 256
+MAX_ASSIGNMENTS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Domains:
+    """`values[r]`: of each read, ascending. `addresses[e]`: of each memory access, virtual."""
+
+    values: Mapping[int, tuple[int, ...]]
+    addresses: Mapping[int, frozenset[int]]
+
+
+def spins_before(structure: Structure, event: Event) -> list[BlockingPoint]:
+    """The spins that the thread of `event` may have to leave before it."""
+    return [
+        point
+        for point in structure.blocking
+        if point.thread == event.thread and point.before <= event.index and point.passed is not None
+    ]
+
+
+def reached(structure: Structure, event: Event, reads: Mapping[int, int], choices: Mapping[int, int]) -> bool:
+    """Whether the event happens when reads return `reads` and no barrier holds its thread up."""
+    memo: dict[Value, int] = {}
+    if not evaluate(event.guard, reads, choices, memo):
+        return False
+    for point in spins_before(structure, event):
+        if evaluate(point.guard, reads, choices, memo) and not evaluate(_passed(point), reads, choices, memo):
+            return False
+    return True
+
+
+def _passed(point: BlockingPoint) -> Value:
+    assert point.passed is not None
+    return point.passed
+
+
+def control_values(structure: Structure, event: Event) -> list[Value]:
+    """All values that `reached` looks at."""
+    return [event.guard] + [v for p in spins_before(structure, event) for v in (p.guard, _passed(p))]
+
+
+def choices_in(values: Iterable[Value]) -> frozenset[int]:
+    """Indices of the free choices below `values`."""
+    found: set[int] = set()
+    seen: set[Value] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value not in seen:
+            seen.add(value)
+            pending.extend(value.args)
+            if value.op == "choice":
+                found.add(value.payload)
+    return frozenset(found)
+
+
+def assignments(
+    structure: Structure, values: Sequence[Value], read_values: Mapping[int, Iterable[int]]
+) -> Iterator[tuple[dict[int, int], dict[int, int]]]:
+    """All (reads, choices) for the reads and choices below `values`. TooLargeError beyond MAX_ASSIGNMENTS."""
+    reads = sorted(frozenset().union(*(v.support for v in values)))
+    choices = sorted(choices_in(values))
+    options = [tuple(read_values[r]) for r in reads] + [structure.choice_domains[c] for c in choices]
+    count = 1
+    for option in options:
+        count *= len(option)
+    if count > MAX_ASSIGNMENTS:
+        raise TooLargeError(f"one event depends on {len(reads)} reads with {count} combinations of values.")
+    for numbers in product(*options):
+        yield dict(zip(reads, numbers)), dict(zip(choices, numbers[len(reads) :]))
+
+
+def _minimal(origins: Iterable[Origin]) -> list[Origin]:
+    kept: list[Origin] = []
+    for origin in sorted(set(origins), key=len):
+        if not any(other <= origin for other in kept):
+            kept.append(origin)
+    if len(kept) > MAX_ORIGINS:
+        raise TooLargeError(f"a value can arise in more than {MAX_ORIGINS} ways.")
+    return kept
+
+
+def _joined(parts: Sequence[Sequence[Origin]]) -> list[Origin]:
+    """The union of one origin of each part, for every choice of them."""
+    result: list[Origin] = [frozenset()]
+    for part in parts:
+        result = _minimal(a | b for a in result for b in part)
+    return result
+
+
+class _Growing:
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        self.accesses = [e for e in structure.events if e.kind in (Kind.READ, Kind.WRITE) and e.index != 0]
+        self.reads: dict[int, dict[int, list[Origin]]] = {e.index: {} for e in structure.events if e.kind is Kind.READ}
+        self.addresses: dict[int, set[int]] = {e.index: set() for e in self.accesses}
+        self.written: dict[tuple[int, int], dict[int, list[Origin]]] = {}
+        """By write and physical address: the values written."""
+
+    def round(self) -> None:
+        for event in self.accesses:
+            if event.kind is Kind.WRITE:
+                self._write(event)
+        for event in self.accesses:
+            if event.kind is Kind.READ:
+                self._read(event)
+
+    def _write(self, event: Event) -> None:
+        assert event.address is not None
+        assert event.value is not None
+        made_from = sorted(event.address.support | event.value.support)
+        looked_at = [*control_values(self.structure, event), event.address, event.value]
+        for reads, choices in assignments(self.structure, looked_at, self.reads):
+            if not reached(self.structure, event, reads, choices):
+                continue
+            address = evaluate(event.address, reads, choices)
+            self.addresses[event.index].add(address)
+            physical = self.structure.memory.physical(address, event.size)
+            if physical is None:
+                continue
+            number = evaluate(event.value, reads, choices)
+            origins = [
+                origin | {event.index}
+                for origin in _joined([self.reads[r][reads[r]] for r in made_from])
+                if event.index not in origin
+            ]
+            if origins:
+                known = self.written.setdefault((event.index, physical), {})
+                known[number] = _minimal([*known.get(number, ()), *origins])
+
+    def _read(self, event: Event) -> None:
+        assert event.address is not None
+        made_from = sorted(event.address.support)
+        looked_at = [*control_values(self.structure, event), event.address]
+        for reads, choices in assignments(self.structure, looked_at, self.reads):
+            if not reached(self.structure, event, reads, choices):
+                continue
+            address = evaluate(event.address, reads, choices)
+            self.addresses[event.index].add(address)
+            physical = self.structure.memory.physical(address, event.size)
+            if physical is None:
+                self.reads[event.index].setdefault(0, [frozenset()])
+                continue
+            path = _joined([self.reads[r][reads[r]] for r in made_from])
+            for number, origins in self._assembled(event, physical).items():
+                known = self.reads[event.index]
+                known[number] = _minimal([*known.get(number, ()), *_joined([path, origins])])
+                if len(known) > MAX_VALUES:
+                    raise TooLargeError(f"a read can return more than {MAX_VALUES} values.")
+
+    def _assembled(self, event: Event, physical: int) -> dict[int, list[Origin]]:
+        """What the bytes from `physical` on can be put together to, cut where a write begins or ends."""
+        end = physical + event.size
+        sources = [
+            (at, self.structure.events[w].size, values)
+            for (w, at), values in self.written.items()
+            if at < end and physical < at + self.structure.events[w].size
+        ]
+        cuts = sorted({physical, end} | {c for at, size, _ in sources for c in (at, at + size) if physical < c < end})
+        whole: dict[int, list[Origin]] = {0: [frozenset()]}
+        for low, high in zip(cuts, cuts[1:]):
+            size = high - low
+            part: dict[int, list[Origin]] = {self.structure.memory.initial_value(low, size): [frozenset()]}
+            for at, length, values in sources:
+                if at <= low and high <= at + length:
+                    for number, origins in values.items():
+                        piece = number >> (8 * (low - at)) & ((1 << (8 * size)) - 1)
+                        part[piece] = _minimal([*part.get(piece, ()), *origins])
+            shift = 8 * (low - physical)
+            whole = {done | piece << shift: _joined([a, b]) for done, a in whole.items() for piece, b in part.items()}
+            if len(whole) > MAX_VALUES:
+                raise TooLargeError(f"a read can return more than {MAX_VALUES} values.")
+        return whole
+
+    def state(self) -> tuple[object, ...]:
+        return (
+            {r: {v: frozenset(o) for v, o in values.items()} for r, values in self.reads.items()},
+            {e: frozenset(a) for e, a in self.addresses.items()},
+            {k: {v: frozenset(o) for v, o in values.items()} for k, values in self.written.items()},
+        )
+
+
+def find_domains(structure: Structure) -> Domains:
+    """The values and addresses of all accesses that any execution can have."""
+    growing = _Growing(structure)
+    before: tuple[object, ...] = ()
+    while True:
+        while (now := growing.state()) != before:
+            before = now
+            growing.round()
+        # A read that never happens still stands in values that do not really need it: any number will do.
+        never = [r for r, values in growing.reads.items() if not values]
+        if not never:
+            break
+        growing.reads[never[0]][0] = [frozenset()]
+    return Domains(
+        {r: tuple(sorted(values)) for r, values in growing.reads.items()},
+        {e: frozenset(a) for e, a in growing.addresses.items()},
+    )

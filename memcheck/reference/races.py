@@ -1,0 +1,55 @@
+"""Data races, and what puts a program outside the model (8.7.1, 8.7.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from memcheck.events.structure import Kind
+from memcheck.ptx.qualifiers import Proxy
+from memcheck.reference.locations import Locations
+from memcheck.reference.pairs import Pair, Pairs
+from memcheck.reference.strength import is_memory
+from memcheck.reference.traces import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Races:
+    """Pairs of accesses: `uniform` of exactly the same bytes, `mixed` of partly different ones."""
+
+    uniform: frozenset[Pair]
+    mixed: frozenset[Pair]
+
+
+def data_races(locations: Locations, strong: Pairs, causality: Pairs) -> Races:
+    """8.7.1: conflicting, in no causality order, not morally strong. W0 is before everything."""
+    trace = locations.trace
+    accesses = [e for e in trace.executed if is_memory(trace.event(e))]
+    racing = [
+        (a, b)
+        for a, b in combinations(accesses, 2)
+        if Kind.WRITE in (trace.event(a).kind, trace.event(b).kind)
+        and locations.overlap(a, b)
+        and (a, b) not in strong
+        and (a, b) not in causality
+        and (b, a) not in causality
+    ]
+    uniform = frozenset(p for p in racing if locations.same_bytes(*p))
+    return Races(uniform, frozenset(racing) - uniform)
+
+
+def readonly_writes(locations: Locations) -> bool:
+    """A byte read by ld.proxy::readonly or ld.global.nc is written by the program (ISA 9.7.10.8)."""
+    trace = locations.trace
+    readonly = [e for e in trace.executed if trace.event(e).proxy in (Proxy.READONLY, Proxy.NONCOHERENT)]
+    writes = [e for e in trace.executed if trace.event(e).kind is Kind.WRITE]
+    return any(locations.overlap(r, w) for r in readonly for w in writes)
+
+
+def misuses(trace: Trace) -> frozenset[str]:
+    """The rules that the event structure says a trace breaks, by name."""
+    return frozenset(
+        m.rule
+        for m in trace.structure.misuses
+        if (m.event is None or m.event in trace.executed) and trace.value(m.condition)
+    )
