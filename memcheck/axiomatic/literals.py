@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.errors import TooLargeError
@@ -16,15 +16,16 @@ LIMIT = 4096
 
 
 class ValueLiterals:
-    """Literals of value nodes, made on demand. Reads get theirs from `read_domains`; who writes them constrains them."""
+    """Literals of value nodes, made on demand. `read_literals` gives those of a read event."""
 
     def __init__(
-        self, clauses: Clauses, read_domains: Mapping[int, Sequence[int]], choice_domains: Sequence[Sequence[int]]
+        self, clauses: Clauses, read_literals: Callable[[int], Choices], choice_domains: Sequence[Sequence[int]]
     ) -> None:
         self.clauses = clauses
         self._memo: dict[Value, Choices] = {}
-        self._reads = read_domains
+        self._reads = read_literals
         self._choices = choice_domains
+        self._picked: dict[int, Choices] = {}
 
     def of(self, value: Value) -> Choices:
         """All numbers that the node may be, each with its literal."""
@@ -41,6 +42,13 @@ class ValueLiterals:
 
     def equals(self, value: Value, number: int) -> int:
         return self.of(value).get(number, FALSE)
+
+    def choice(self, index: int) -> Choices:
+        """Literals of a free choice of the execution."""
+        found = self._picked.get(index)
+        if found is None:
+            found = self._picked[index] = self.one_of(sorted(self._choices[index]), exactly=True)
+        return found
 
     def one_of(self, numbers: Sequence[int], exactly: bool) -> Choices:
         """Fresh literals for the numbers, at most one true; `exactly`: one is."""
@@ -62,9 +70,9 @@ class ValueLiterals:
         if op == "const":
             return {value.payload: TRUE}
         if op == "read":
-            return self.one_of(sorted(self._reads[value.payload]), exactly=False)
+            return self._reads(value.payload)
         if op == "choice":
-            return self.one_of(sorted(self._choices[value.payload]), exactly=True)
+            return self.choice(value.payload)
         if op == "ite":
             return self._ite(value)
         if op in OPERATIONS:

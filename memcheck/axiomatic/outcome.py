@@ -11,6 +11,15 @@ State = tuple[int, ...]
 """Values of `test.observed`, in that order."""
 
 
+VOIDING: Mapping[str, str] = {
+    "mixed-size-race": "mixed-size-race",
+    "readonly-write": "undefined-behaviour: a location read through the readonly proxy or .nc is written by the kernel",
+    "barrier-rearrival": "undefined-behaviour: a warp arrives at a barrier again before its generation is known to be over",
+    "barrier-mismatch": "undefined-behaviour: operations that may meet on one barrier differ in count, or mix red with others",
+}
+"""Flags of a model that void the verdict, with the text of the JSON `outside`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A flag of the model (`name`, as the cat file says) with the events it is about, by index."""

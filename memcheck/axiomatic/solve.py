@@ -1,0 +1,176 @@
+"""From a structure and a model to the outcome: states, flags, what voids the verdict, hangs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memcheck.axiomatic.axioms import FlagLiteral
+from memcheck.axiomatic.clauses import FALSE, TRUE
+from memcheck.axiomatic.encoding import Encoding
+from memcheck.axiomatic.outcome import Finding, Hang, Outcome, State
+from memcheck.axiomatic.solver import OutOfTime, Session
+from memcheck.axiomatic.states import enumerate_states
+from memcheck.axiomatic.witness import read_execution
+from memcheck.events.domains import Domains, analyse
+from memcheck.events.execution import Execution
+from memcheck.events.structure import Structure
+from memcheck.language.test import Prop
+from memcheck.relations.expression import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`deadline`: a time.monotonic() value; `memory`: megabytes that z3 may use."""
+
+    deadline: float | None = None
+    memory: int | None = None
+
+
+NO_LIMITS = Limits()
+
+
+def solve(
+    structure: Structure,
+    model: Model,
+    *,
+    witnesses: bool = True,
+    limits: Limits = NO_LIMITS,
+    tearing: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Outcome:
+    """Everything there is to say about the structure under the model. `progress` is told the number of states so far."""
+    return _Search(structure, model, witnesses, limits, tearing, progress).run()
+
+
+def is_reachable(structure: Structure, model: Model, prop: Prop, limits: Limits = NO_LIMITS) -> bool:
+    """Whether some ending, filtered execution ends in a state with the property: one query, no enumeration."""
+    encoding = Encoding(structure, analyse(structure), model, ending=True)
+    wanted = [encoding.finals.truth(prop)]
+    if structure.test.filter is not None:
+        wanted.append(encoding.finals.truth(structure.test.filter))
+    encoding.settle()
+    return FALSE not in wanted and Session(encoding.clauses, limits.deadline, limits.memory).holds(wanted)
+
+
+class _Search:
+    def __init__(
+        self,
+        structure: Structure,
+        model: Model,
+        witnesses: bool,
+        limits: Limits,
+        tearing: bool,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.structure = structure
+        self.model = model
+        self.witnesses = witnesses
+        self.limits = limits
+        self.tearing = tearing
+        self.progress = progress
+        self.states: dict[State, Execution | None] = {}
+        self.flags: list[Finding] = []
+        self.hanging_flags: list[Finding] = []
+        self.outside: list[Finding] = []
+        self.hangs: list[Hang] = []
+        self.bound_reached = False
+        self.statistics: dict[str, int] = {}
+
+    def run(self) -> Outcome:
+        undecided = None
+        domains = analyse(self.structure)
+        try:
+            self._ending(domains)
+            if self.structure.blocking or self.structure.bounds:
+                self._hanging(domains)
+        except OutOfTime as limit:
+            undecided = str(limit)
+        except KeyboardInterrupt:
+            undecided = "it was interrupted"
+        return Outcome(
+            self.states,
+            tuple(self.flags),
+            tuple(self.hanging_flags),
+            tuple(dict.fromkeys(self.outside)),
+            tuple(self.hangs),
+            self.bound_reached,
+            undecided,
+            self.statistics,
+        )
+
+    def _session(self, encoding: Encoding) -> Session:
+        encoding.settle()
+        return Session(encoding.clauses, self.limits.deadline, self.limits.memory)
+
+    def _ending(self, domains: Domains) -> None:
+        encoding = Encoding(self.structure, domains, self.model, ending=True, tearing=self.tearing)
+        test, finals = self.structure.test, encoding.finals
+        options = [finals.of(term) for term in test.observed]
+        given = [] if test.filter is None else [finals.truth(test.filter)]
+        raised = _any(encoding, encoding.flags)
+        void = _any(encoding, encoding.outside)
+        session = self._session(encoding)
+        self.statistics["variables"] = encoding.clauses.variables
+        self.statistics["clauses"] = len(encoding.clauses.clauses)
+        if FALSE not in given:
+            for state, literals in enumerate_states(session, options, given):
+                witness = None
+                if self.witnesses:
+                    session.holds(literals)
+                    witness = read_execution(session, encoding.choices, finals)
+                self.states[state] = witness
+                if self.progress is not None:
+                    self.progress(len(self.states))
+        self.outside += _raised(session, encoding.outside, void, [], every=False)
+        if FALSE not in given:
+            self.flags += _raised(session, encoding.flags, raised, given, every=True)
+        self.statistics["checks"] = session.checks
+
+    def _hanging(self, domains: Domains) -> None:
+        """Executions in which some thread stops for ever or is cut by a loop bound."""
+        encoding = Encoding(self.structure, domains, self.model, ending=False, tearing=self.tearing)
+        clauses, choices, structure = encoding.clauses, encoding.choices, self.structure
+        stops = choices.progress.stops()
+        cuts = [choices.progress.cut(b) for b in range(len(structure.bounds))]
+        if all(x == FALSE for x in (*stops, *cuts)):
+            return
+        for stop, point in zip(stops, structure.blocking):
+            for read in point.polled if stop != FALSE else ():
+                for clause in encoding.coherent_last(read):
+                    clauses.require(-stop, *clause)
+        for thread in range(len(structure.ends)):
+            own = [x for x, point in zip(stops, structure.blocking) if point.thread == thread]
+            own += [x for x, bound in zip(cuts, structure.bounds) if bound.thread == thread]
+            clauses.require(choices.progress.ended(thread), *own)
+        any_stop, any_cut = clauses.either(stops), clauses.either(cuts)
+        raised = _any(encoding, encoding.flags)
+        void = _any(encoding, encoding.outside)
+        session = self._session(encoding)
+        if any_cut != FALSE:
+            self.bound_reached = session.holds([any_cut])
+        hang = [any_stop, -any_cut]
+        if any_stop != FALSE and any_cut != TRUE and session.holds(hang):
+            true = session.true_literals([x for x in stops if x != FALSE])
+            self.hangs.append(Hang(tuple(i for i, x in enumerate(stops) if x in true)))
+            self.hanging_flags += _raised(session, encoding.flags, raised, hang, every=True)
+        self.outside += _raised(session, encoding.outside, void, [clauses.either((any_stop, any_cut))], every=False)
+
+
+def _any(encoding: Encoding, flags: Sequence[FlagLiteral]) -> int:
+    """A literal that is true only if one of the flags is raised."""
+    return encoding.clauses.disjunction([flag.literal for flag in flags], upper=False)
+
+
+def _raised(
+    session: Session, flags: Sequence[FlagLiteral], one: int, given: Sequence[int], every: bool
+) -> list[Finding]:
+    """Flags that some execution raises, under assumptions; `every`: all of them, else those of one execution."""
+    possible = [flag for flag in flags if flag.literal != FALSE]
+    if one == FALSE or not session.holds([*given, one]):
+        return []
+    found = session.true_literals([flag.literal for flag in possible])
+    for flag in possible if every else ():
+        if flag.literal not in found and session.holds([*given, flag.literal]):
+            found |= session.true_literals([f.literal for f in possible])
+    return [Finding(f.name, f.events) for f in possible if f.literal in found]
