@@ -14,9 +14,9 @@ _VISIBLE = re.compile(r"[^\n]")
 
 
 def blank_comments(source: SourceFile) -> tuple[str, dict[int, Comment]]:
-    """The text with every comment turned into blanks (places stay), and the comments that begin their line.
+    """The text with every comment turned into blanks (places stay), and, by line, the comment that is about it.
 
-    The comments are keyed by the line that they end on.
+    A comment that begins its line is about the lines from there to the next blank line or comment.
     """
     text = source.text
     pieces: list[str] = []
@@ -35,7 +35,17 @@ def blank_comments(source: SourceFile) -> tuple[str, dict[int, Comment]]:
             first = text.count("\n", 0, start) + 1
             _record(found, text[start:position], first, block)
     pieces.append(text[kept:])
-    return "".join(pieces), found
+    return "".join(pieces), _about(text, found)
+
+
+def _about(text: str, found: dict[int, Comment]) -> dict[int, Comment]:
+    result: dict[int, Comment] = {}
+    current: Comment | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        current = found.get(number, current) if line.strip() else None
+        if current is not None:
+            result[number] = current
+    return result
 
 
 def _end_of_block(source: SourceFile, start: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from memcheck.cat.options import OPTIONS, check_options, suggestion
 from memcheck.cat.parse import parse
 from memcheck.cat.tree import Assertion, Binding, File, Form, Include, Let, Show, Term
-from memcheck.cat.walk import check_monotone, reachable
+from memcheck.cat.walk import check_monotone, orders_writes, reachable
 from memcheck.errors import SourceError
 from memcheck.events.vocabulary import VOCABULARY
 from memcheck.relations.expression import (
@@ -282,10 +282,8 @@ class _Elaborator:
             try:
                 known = self.term(found.binding.body, {**found.scope, **dict(zip(params, args, strict=True))})
             except SourceError as error:
-                if error.hint is not None:
-                    raise
-                hint = f"in `{term.name}`, called at {term.span.where}"
-                raise SourceError(error.message, error.span, hint) from None
+                message = f"{error.message}, in `{term.name}` as called at {term.span.where}"
+                raise SourceError(message, error.span, error.hint) from None
             finally:
                 self.calling.pop()
             self.calls[key] = known
@@ -308,7 +306,27 @@ class _Elaborator:
                 hint = "`[S]` makes a set a relation" if wanted is RELATION else "`*` and `[…]` are for sets"
                 message = f"`{_shown(op)}` needs a {wanted.value}, and this is a {arg.kind.value}"
                 raise SourceError(message, sub.span, hint)
+        if op is Op.SEQ:
+            return self.sequence(given[0], given[1], span)
         return self.node(op, SET if op in (Op.DOMAIN, Op.RANGE) else RELATION, *given, span=span)
+
+    def sequence(self, left: Expr, right: Expr, span: Span) -> Expr:
+        """left ; right. Where an order of writes follows `rf^-1`, that is its from-read: one byte of all three.
+
+        Other tools have an initial write for each location; our one W0 writes all, so that `rf^-1; co` taken as it
+        stands would lead from a read of x to the writes of y.
+        """
+        if orders_writes(right):
+            if _is_reads_from_inverse(left):
+                return self.node(Op.FROM_READ, RELATION, right, span=span)
+            if left.op is Op.SEQ and _is_reads_from_inverse(left.args[1]):
+                inner = self.node(Op.FROM_READ, RELATION, right, span=span)
+                return self.node(Op.SEQ, RELATION, left.args[0], inner, span=span)
+        return self.node(Op.SEQ, RELATION, left, right, span=span)
+
+
+def _is_reads_from_inverse(expr: Expr) -> bool:
+    return expr.op is Op.INVERSE and expr.args[0].op is Op.BASE and expr.args[0].name == "rf"
 
 
 def _shown(op: Op) -> str:
@@ -331,6 +349,5 @@ def _arity(term: Term, given: int, wanted: int) -> None:
 
 
 def _comment(file: File, span: Span) -> str:
-    """The comment that ends on the line just above."""
-    above = file.comments.get(span.line - 1)
-    return above.text if above is not None else ""
+    about = file.comments.get(span.line)
+    return about.text if about is not None else ""

@@ -59,6 +59,8 @@ class _Builder(Transformer[Token, Any]):
         return title, tuple(children)
 
     def title(self, tokens: list[Token]) -> str:
+        if tokens[0] in _NOT_HERE:
+            raise _not_supported(str(tokens[0]), self._span(tokens[0]))
         return str(tokens[-1]).strip('"')
 
     def let(self, bindings: list[Binding]) -> Let:
@@ -185,8 +187,13 @@ def _explain(error: UnexpectedInput, source: SourceFile) -> SourceError:
         at = Span(source, len(lines), max(1, len(lines[-1])))
         return SourceError("the file ends in the middle of a statement", at)
     span = Span(source, line, column, len(token))
-    if token in _NOT_HERE:
-        known = "statements are let, acyclic, irreflexive, empty, flag, include, show"
-        return SourceError(f"`{token}` is not supported", span, known)
+    for word, start in ((str(token), column), ((source.line(line).split() or [""])[0], 1)):
+        if word in _NOT_HERE:
+            return _not_supported(word, Span(source, line, start, len(word)))
     hint = suggestion(str(token), _KEYWORDS) if token.type == "NAME" else None
     return SourceError(f"unexpected `{token}`", span, hint if hint and hint.startswith("did") else None)
+
+
+def _not_supported(word: str, span: Span) -> SourceError:
+    known = "statements are let, acyclic, irreflexive, empty, flag, include, show"
+    return SourceError(f"`{word}` is not supported", span, known)

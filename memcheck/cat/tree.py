@@ -85,7 +85,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class File:
-    """A parsed file. `comments`: those that begin their line, by the last line of each."""
+    """A parsed file. `comments`: what is said about each line, by line number."""
 
     title: str
     statements: tuple[Statement, ...]

@@ -1,4 +1,4 @@
-"""Walks over expressions: what is reachable, and whether a recursive name is only used positively."""
+"""Walks over expressions: what is reachable, whether a recursive name is only used positively, what orders writes."""
 
 from __future__ import annotations
 
@@ -37,3 +37,18 @@ def check_monotone(body: Expr, group: RecursiveGroup) -> str | None:
             flips = expr.op is Op.COMPLEMENT or (expr.op is Op.DIFF and index == 1)
             stack.append((arg, positive != flips))
     return None
+
+
+def orders_writes(expr: Expr) -> bool:
+    """Whether the relation is made from `co` in a way that can only relate writes (or an event with itself)."""
+    match expr.op:
+        case Op.BASE:
+            return expr.name == "co"
+        case Op.PLUS | Op.STAR | Op.OPT | Op.DIFF:
+            return orders_writes(expr.args[0])
+        case Op.INTER:
+            return any(map(orders_writes, expr.args))
+        case Op.UNION | Op.SEQ:
+            return all(map(orders_writes, expr.args))
+        case _:
+            return False
