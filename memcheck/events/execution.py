@@ -1,4 +1,4 @@
-"""A candidate execution: an event structure and every choice made (rf, co, Fence-SC order, generations, final bytes)."""
+"""A candidate execution: an event structure and every choice made (rf, co, Fence-SC, generations, final bytes)."""
 
 from __future__ import annotations
 

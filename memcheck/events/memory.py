@@ -2,8 +2,8 @@
 
 Virtual addresses are numbers in one 64-bit generic space. A view by another proxy shares its variable's virtual
 address; an alias (`y aliases x`) has a virtual address of its own and the same bytes. A shared variable has one
-instance a CTA. Inside a state space an address is written differently (`.shared`: an offset, or what `mapa` gives);
-`unfold` turns those into generic addresses before events see them.
+instance a CTA. Inside a state space an address is written differently (`windows`); `unfold` turns those into generic
+addresses before events see them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from memcheck.language.test import Variable
-from memcheck.ptx.qualifiers import Space
+from memcheck.events.windows import GLOBAL_BASE, MULTIMEM_BASE, MULTIMEM_STRIDE, SHARED_BASE, SHARED_BITS, ctas
+from memcheck.language.test import Test, Variable, VariableKind
+from memcheck.ptx.qualifiers import Proxy, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +68,81 @@ class Memory:
     def at(self, physical: int) -> Sequence[Region]:
         """All regions over a physical byte (a variable and its aliases)."""
         return [r for r in self.regions if r.physical <= physical < r.physical + r.size]
+
+
+def lay_out(test: Test) -> Memory:
+    """Places every variable, each instance on its alignment and on no larger one, with nothing adjacent.
+
+    A multimem variable is a region of its own that no plain access may touch, and one region `mm->x` for each
+    location behind it, which multimem accesses use.
+    """
+    layout = _Layout(test)
+    for name in test.variables:
+        layout.place(name)
+    regions = sorted(layout.regions, key=lambda region: region.base)
+    return Memory(tuple(regions), layout.initial, test.variables)
+
+
+class _Layout:
+    def __init__(self, test: Test) -> None:
+        self.test = test
+        self.ctas = ctas(test)
+        self.regions: list[Region] = []
+        self.initial: dict[int, int] = {}
+        self.placed: dict[str, tuple[Region, ...]] = {}
+        self.cursors = {"global": GLOBAL_BASE, "shared": 0x100, "multimem": MULTIMEM_BASE}
+
+    def _advance(self, area: str, align: int, size: int) -> int:
+        base = -(-self.cursors[area] // (2 * align)) * 2 * align + align
+        self.cursors[area] = base + size
+        return base
+
+    def place(self, name: str) -> tuple[Region, ...]:
+        if name in self.placed:
+            return self.placed[name]
+        variable = self.test.variables[name]
+        if variable.kind is VariableKind.MULTIMEM:
+            regions = self._multimem(variable)
+        elif variable.aliases is not None:
+            regions = self._alias(variable, self.place(variable.aliases))
+        else:
+            regions = self._fresh(variable)
+        self.placed[name] = regions
+        self.regions.extend(regions)
+        return regions
+
+    def _bases(self, variable: Variable, size: int) -> list[tuple[int, int | None]]:
+        align = variable.align or max(1, variable.type.size)
+        if variable.space in (Space.SHARED_CTA, Space.SHARED_CLUSTER):
+            offset = self._advance("shared", align, size)
+            return [(SHARED_BASE + (i << SHARED_BITS) + offset, cta) for i, cta in enumerate(self.ctas)]
+        return [(self._advance("global", align, size), None)]
+
+    def _fresh(self, variable: Variable) -> tuple[Region, ...]:
+        size, width = variable.size, variable.type.size
+        regions = []
+        for base, cta in self._bases(variable, size):
+            regions.append(Region(variable.name, base, size, base, variable.space, cta))
+            for element, number in enumerate(variable.init):
+                for byte in range(width):
+                    self.initial[base + element * width + byte] = number >> (8 * byte) & 255
+        return tuple(regions)
+
+    def _alias(self, variable: Variable, targets: tuple[Region, ...]) -> tuple[Region, ...]:
+        size = targets[0].size
+        if variable.proxy is not Proxy.GENERIC:
+            return tuple(Region(variable.name, t.base, size, t.physical, t.space, t.cta) for t in targets)
+        bases = {cta: base for base, cta in self._bases(variable, size)}
+        return tuple(Region(variable.name, bases[t.cta], size, t.physical, t.space, t.cta) for t in targets)
+
+    def _multimem(self, variable: Variable) -> tuple[Region, ...]:
+        targets = [self.place(name)[0] for name in variable.targets]
+        size = min(target.size for target in targets)
+        # the address promises the alignment that all its locations have
+        align = min(target.base & -target.base for target in targets)
+        base = self._advance("multimem", align, size)
+        regions = [Region(variable.name, base, size, base, Space.GLOBAL)]
+        for k, target in enumerate(targets):
+            name = f"{variable.name}->{target.variable}"
+            regions.append(Region(name, base + (k + 1) * MULTIMEM_STRIDE, size, target.physical, Space.GLOBAL))
+        return tuple(regions)

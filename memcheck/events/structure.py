@@ -1,4 +1,4 @@
-"""An event structure (herd's word): all the events that a test can have, unrolled, before rf, co and the rest are chosen.
+"""An event structure (herd's word): all events that a test can have, unrolled, before rf, co and the rest are chosen.
 
 An event happens in an execution where its guard is true and every blocking point before it in its thread was passed.
 Relations between events that the program alone decides are built from these fields by `vocabulary`.
@@ -7,7 +7,7 @@ Relations between events that the program alone decides are built from these fie
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from memcheck.events.memory import Memory
@@ -43,7 +43,7 @@ class Event:
     kind: Kind
     instruction: Instruction | None
     guard: Value
-    """Width 1. Branch conditions only; a spin's exit is in `BlockingPoint.passed`. A cas's write has its success in it."""
+    """Width 1. Branch conditions only; a spin's exit is in `BlockingPoint.passed`. A cas's write has its success."""
     address: Value | None = None
     """Generic virtual address, 64 bits (`Memory` maps it to bytes); also of an addressed proxy fence."""
     size: int = 0
@@ -80,7 +80,7 @@ class BlockingPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopBound:
-    """`reached` is true where the thread would have gone round once more than the bound allows; the execution is cut."""
+    """`reached` is true where the thread would go round once more than the bound allows; the execution is cut."""
 
     thread: int
     reached: Value
@@ -115,7 +115,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rendezvous:
-    """One barrier object. `units`: the groups of threads that count as one (the warps of the CTA, or single threads)."""
+    """One barrier object. `units`: the groups of threads that count as one (warps of the CTA, or single threads)."""
 
     kind: RendezvousKind
     name: str
@@ -125,7 +125,7 @@ class Rendezvous:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Misuse:
-    """Where `condition` can be true in a consistent execution the verdict is outside the model; `rule` is the JSON text."""
+    """Where `condition` can be true in a consistent execution the verdict is outside; `rule` is the JSON text."""
 
     condition: Value
     rule: str
@@ -155,3 +155,7 @@ class Structure:
     control: Mapping[int, frozenset[int]]
     """Syntactic: for each event the reads on which its being reached depends by a branch before it (herd's ctrl)."""
     notes: tuple[str, ...] = ()
+    address_sources: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """Syntactic: for each event the reads that its address comes from (herd's addr)."""
+    data_sources: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """Syntactic: for each write the reads that its value comes from (herd's data)."""

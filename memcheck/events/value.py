@@ -30,7 +30,7 @@ class Value:
         for arg in args:
             if not arg.support <= support:
                 support |= arg.support
-        self.support = support
+        self.support: frozenset[int] = support
         """The read events below this node."""
 
     @property
@@ -81,21 +81,21 @@ def _srem(a: int, b: int, w: int) -> int:
 
 
 OPERATIONS: dict[str, Callable[[int, int, int], int]] = {
-    "add": lambda a, b, w: a + b,
-    "sub": lambda a, b, w: a - b,
-    "mul": lambda a, b, w: a * b,
-    "and": lambda a, b, w: a & b,
-    "or": lambda a, b, w: a | b,
-    "xor": lambda a, b, w: a ^ b,
+    "add": lambda a, b, _w: a + b,
+    "sub": lambda a, b, _w: a - b,
+    "mul": lambda a, b, _w: a * b,
+    "and": lambda a, b, _w: a & b,
+    "or": lambda a, b, _w: a | b,
+    "xor": lambda a, b, _w: a ^ b,
     "shl": lambda a, b, w: a << b if b < w else 0,
     "lshr": lambda a, b, w: a >> b if b < w else 0,
     "ashr": lambda a, b, w: _signed(a, w) >> min(b, w - 1),
     "udiv": lambda a, b, w: a // b if b else (1 << w) - 1,
-    "urem": lambda a, b, w: a % b if b else a,
+    "urem": lambda a, b, _w: a % b if b else a,
     "sdiv": _sdiv,
     "srem": _srem,
-    "eq": lambda a, b, w: int(a == b),
-    "ult": lambda a, b, w: int(a < b),
+    "eq": lambda a, b, _w: int(a == b),
+    "ult": lambda a, b, _w: int(a < b),
     "slt": lambda a, b, w: int(_signed(a, w) < _signed(b, w)),
     "fadd16": _float("<e")(lambda x, y: x + y),
     "fadd32": _float("<f")(lambda x, y: x + y),

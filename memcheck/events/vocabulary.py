@@ -1,4 +1,4 @@
-"""The base sets and relations that a cat file may name: one table, read by the cat checker, the engines and the docs."""
+"""The base sets and relations that a cat file may name: one table for the cat checker, the engines and the docs."""
 
 from __future__ import annotations
 
@@ -76,8 +76,10 @@ VOCABULARY: dict[str, Name] = {
     "data": Name(_REL, _P, "syntactic data dependency, from a read to a write"),
     "ctrl": Name(_REL, _P, "syntactic control dependency, from a read to all that follows a branch on it"),
     "dep": Name(
-        _REL, _P, "semantic dependency (8.10.4): a write or barrier whose address, value or execution really changes "
-        "over the values that the read can have"
+        _REL,
+        _P,
+        "semantic dependency (8.10.4): a write or barrier whose address, value or execution really changes "
+        "over the values that the read can have",
     ),
     "loc": Name(_REL, _A, "memory operations on exactly the same bytes; W0 with every memory operation"),
     "vloc": Name(_REL, _A, "loc, and at the same virtual address; W0 with every memory operation"),
@@ -85,7 +87,9 @@ VOCABULARY: dict[str, Name] = {
     "voverlap": Name(_REL, _A, "memory operations that share a byte at the same virtual address; W0 with every one"),
     "po-loc": Name(_REL, _A, "po & loc"),
     "rf": Name(_REL, _C, "a write to a read that returns a byte of it"),
-    "co": Name(_REL, _C, "a strict partial order between overlapping writes, W0 first: any two of them may be unordered"),
+    "co": Name(
+        _REL, _C, "a strict partial order between overlapping writes, W0 first: any two of them may be unordered"
+    ),
     "fr": Name(_REL, _C, "from-read(co)"),
     "sync_fence": Name(_REL, _C, "a total order of all fence.sc, restricted to those in sr or of one thread"),
     "syncbar": Name(_REL, _C, "CTA barriers: an arrival to each other operation that waits for its generation"),
@@ -93,14 +97,16 @@ VOCABULARY: dict[str, Name] = {
     "clusterbar": Name(_REL, _C, "barrier.cluster: an arrive to each wait of its generation"),
     "bar-before": Name(_REL, _C, "barrier operations on one barrier, the first of an earlier generation"),
     "exited": Name(
-        _REL, _C, "all events of a thread that a generation did not count because it had exited, to that generation's waits"
+        _REL,
+        _C,
+        "all events of a thread that a generation did not count because it had exited, to that generation's waits",
     ),
-    "rearrive": Name(
-        _REL, _P, "bar.arrive to the next operation on the same CTA barrier by the same warp"
-    ),
+    "rearrive": Name(_REL, _P, "bar.arrive to the next operation on the same CTA barrier by the same warp"),
     "mismatch": Name(
-        _REL, _P, "operations of different threads that may be on one CTA barrier with different counts, or one of them a "
-        "bar.red and the other none; both ways"
+        _REL,
+        _P,
+        "operations of different threads that may be on one CTA barrier with different counts, or one of them a "
+        "bar.red and the other none; both ways",
     ),
     "samegen": Name(_REL, _C, "two operations of one generation of a CTA barrier, either way, and each to itself"),
 }
