@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from memcheck.commands import settings as shared
-from memcheck.commands.run import reports_of
+from memcheck.commands.decide import Question, reports
 from memcheck.errors import MemcheckError
 
 
@@ -31,12 +31,13 @@ def execute(options: argparse.Namespace) -> int:
     if len(names) != 2 or names[0] == names[1]:
         raise MemcheckError("--models takes two different models, such as ptx,ptx-7.5")
     shared.end_on_terminate()
+    both = [shared.settings(options, name) for name in names]
     cases = shared.cases(options.files)
-    jobs = shared.jobs(options, len(cases))
-    left, right = (reports_of(cases, shared.settings(options, name), jobs) for name in names)
+    questions = [Question(case, one) for case in cases for one in both]
+    coming = reports(questions, shared.processes(options, len(questions)))
     colour = not options.no_color and wants_colour(sys.stdout)
     statuses = []
-    for pair in zip(left, right, strict=False):
+    for pair in zip(coming, coming, strict=False):  # one after the other, two by two
         comparison = Comparison(*pair)
         statuses.append(comparison.status)
         if comparison.error is not None and not options.json:

@@ -1,8 +1,9 @@
-"""From a case to its report: parsing and checking, with everything that can go wrong told in the report."""
+"""From a test's text to its report: parsing and checking, with everything that can go wrong told in the report."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ from memcheck.errors import MemcheckError, TooLargeError
 
 if TYPE_CHECKING:
     from memcheck.report import Report
+
+RAISE = "MEMCHECK_RAISE"
+"""With this environment variable set, an internal error is raised instead of told in a line; the tests set it."""
 
 INTERRUPTED = "interrupted"
 
@@ -27,11 +31,45 @@ class Settings:
     options: frozenset[str] = frozenset()
 
 
-def decide(case: Case, settings: Settings) -> Report:
-    """The report of one test. Raises internal errors only where MEMCHECK_RAISE is set."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    case: Case
+    settings: Settings
+
+
+def reports(questions: Sequence[Question], processes: int) -> Iterator[Report]:
+    """Reports in the order of the questions; fewer than them where an interrupt came."""
+    if processes > 1:
+        from memcheck.commands.parallel import in_processes
+
+        return in_processes(questions, processes)
+    return _in_this_process(questions)
+
+
+def _in_this_process(questions: Sequence[Question]) -> Iterator[Report]:
+    for question in questions:
+        report = decide(question)
+        yield report
+        if report.undecided is not None and INTERRUPTED in report.undecided:
+            return
+
+
+def internal_error(fault: BaseException) -> str:
+    """An unexpected exception in a line; raised instead where MEMCHECK_RAISE is set."""
+    if os.environ.get(RAISE):
+        raise fault
+    return (
+        f"internal error: {type(fault).__name__}: {fault}. This is a fault of memcheck: please report it"
+        f" together with the input ({RAISE}=1 shows where it happened)."
+    )
+
+
+def decide(question: Question) -> Report:
+    """The report of one test under one model."""
     from memcheck.check import check
     from memcheck.report import Report, report
 
+    case, settings = question.case, question.settings
     test = None
     error = undecided = None
     try:
@@ -55,24 +93,18 @@ def decide(case: Case, settings: Settings) -> Report:
     except MemoryError:
         undecided = "the memory ran out"
     except RecursionError:
-        if os.environ.get("MEMCHECK_RAISE"):
-            raise
         error = f"{case.source.name}: nested too deeply to be read."
     except Exception as fault:
-        if os.environ.get("MEMCHECK_RAISE"):
-            raise
-        from memcheck.commands.main import INTERNAL
-
-        error = f"{case.source.name}: {INTERNAL.format(kind=type(fault).__name__, error=fault)}"
+        error = f"{case.source.name}: {internal_error(fault)}"
     return Report(
         file=case.source.name,
         model=settings.model,
         test=test.name if test else case.header,
+        text=case.source.text,
+        description=test.description if test else (),
         condition=test.condition.text if test and test.condition else None,
         quantifier=test.condition.quantifier.value if test and test.condition else None,
         keys=tuple(test.key(term) for term in test.observed) if test else (),
-        description=test.description if test else (),
-        text=case.source.text,
-        error=error,
         undecided=undecided,
+        error=error,
     )

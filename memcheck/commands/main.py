@@ -9,15 +9,8 @@ from collections.abc import Sequence
 
 from memcheck import __version__
 from memcheck.commands import compare, fmt, listing, models, run
+from memcheck.commands.decide import internal_error
 from memcheck.errors import MemcheckError
-
-RAISE = "MEMCHECK_RAISE"
-"""With this environment variable set, an internal error is raised instead of told in a line; the tests set it."""
-
-INTERNAL = (
-    "internal error: {kind}: {error}. This is a fault of memcheck: please report it with this input"
-    f" ({RAISE}=1 shows where it happened)."
-)
 
 COMMANDS = {"run": run, "compare": compare, "fmt": fmt, "list": listing, "models": models}
 
@@ -71,7 +64,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("memcheck: interrupted", file=sys.stderr)
         return 3
     except Exception as error:
-        if os.environ.get(RAISE):
-            raise
-        print(f"memcheck: {INTERNAL.format(kind=type(error).__name__, error=error)}", file=sys.stderr)
+        print(f"memcheck: {internal_error(error)}", file=sys.stderr)
         return 2

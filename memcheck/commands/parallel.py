@@ -1,4 +1,4 @@
-"""Many cases, in one process or several; reports come in the order of the cases."""
+"""Many tests, in one process or several; reports come in the order asked for."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ import multiprocessing
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
-from memcheck.commands.decide import Settings, decide
-from memcheck.corpus import Case
+from memcheck.commands.decide import Question, decide
 from memcheck.report import Report
 
 
-def in_processes(cases: Sequence[Case], settings: Settings, jobs: int) -> Iterator[Report]:
-    """`decide` in `jobs` processes. After Ctrl-C come the reports of what is decided by then, then it ends."""
-    pool = _pool(jobs)
-    futures = [pool.submit(_decide_interruptibly, case, settings) for case in cases]
+def in_processes(questions: Sequence[Question], processes: int) -> Iterator[Report]:
+    """The reports; the processes start now, before the caller starts threads of its own.
+
+    After Ctrl-C come the reports of what is decided by then, and no more.
+    """
+    pool = _pool(processes)
+    futures = [pool.submit(_decide_interruptibly, question) for question in questions]
+    return _reports(pool, questions, futures)
+
+
+def _reports(
+    pool: ProcessPoolExecutor, questions: Sequence[Question], futures: Sequence[Future[Report]]
+) -> Iterator[Report]:
     told = 0
     try:
-        for case, future in zip(cases, futures, strict=True):
+        for question, future in zip(questions, futures, strict=True):
             try:
                 report = future.result()
             except BrokenProcessPool:
-                report = _alone(case, settings)
+                report = _alone(question)
             told += 1
             yield report
     except KeyboardInterrupt:
@@ -36,30 +44,31 @@ def in_processes(cases: Sequence[Case], settings: Settings, jobs: int) -> Iterat
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
+def _pool(processes: int) -> ProcessPoolExecutor:
     # A forked worker has the model and the parsers already; elsewhere each worker imports them once.
     method = "fork" if sys.platform == "linux" else None
-    return ProcessPoolExecutor(jobs, multiprocessing.get_context(method), initializer=_ignore_interrupts)
+    return ProcessPoolExecutor(processes, multiprocessing.get_context(method), initializer=_ignore_interrupts)
 
 
 def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _decide_interruptibly(case: Case, settings: Settings) -> Report:
+def _decide_interruptibly(question: Question) -> Report:
     """Ctrl-C reaches a worker only while it decides: then it ends with the states so far."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return decide(case, settings)
+        return decide(question)
     finally:
-        _ignore_interrupts()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _alone(case: Case, settings: Settings) -> Report:
-    """Once more, in a process of its own, after the pool lost one; the case that kills even that is undecided."""
+def _alone(question: Question) -> Report:
+    """Once more, in a process of its own, after the pool lost one; what kills even that is undecided."""
     with _pool(1) as pool:
         try:
-            return pool.submit(_decide_interruptibly, case, settings).result()
+            return pool.submit(_decide_interruptibly, question).result()
         except BrokenProcessPool:
             reason = "the process that decided it was killed, perhaps for its memory"
-            return Report(case.source.name, settings.model, case.header, case.source.text, undecided=reason)
+            return Report(question.case.source.name, question.settings.model, question.case.header, undecided=reason)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from memcheck.commands import settings as shared
-from memcheck.commands.decide import INTERRUPTED, Settings, decide
+from memcheck.commands.decide import Question, reports
 
 if TYPE_CHECKING:
-    from memcheck.corpus import Case
     from memcheck.report import Report
 
 Show = Callable[["Report"], str]
@@ -41,42 +40,30 @@ def execute(options: argparse.Namespace) -> int:
     shared.end_on_terminate()
     started = time.monotonic()
     decided = shared.settings(options, options.model)
-    cases = shared.cases(options.files)
-    show = _format(options, len(cases))
-    reports = []
-    bar = progress(len(cases), wanted=not options.quiet)
+    questions = [Question(case, decided) for case in shared.cases(options.files)]
+    number = len(questions)
+    show = _format(options, number)
+    told = []
+    coming = reports(questions, shared.processes(options, number))
+    bar = progress(number, wanted=not options.quiet)
     try:
-        for report in reports_of(cases, decided, shared.jobs(options, len(cases))):
-            reports.append(report)
+        for report in coming:
+            told.append(report)
             if report.error is not None and options.format != "json":
                 bar.tell(report.error + "\n", sys.stderr)
             bar.tell(show(report), sys.stdout)
             bar.advance()
     finally:
         bar.close()
-    if options.format == "text" and len(cases) > 1 and not options.quiet:
-        _write_closing(options, reports, len(cases), time.monotonic() - started)
-    missing = [3] if len(reports) < len(cases) else []
-    judged = [_expected_status(report) if options.expect else report.status for report in reports]
+    if options.format == "text" and number > 1 and not options.quiet:
+        _write_closing(options, told, number, time.monotonic() - started)
+    missing = [3] if len(told) < number else []
+    judged = [_expected_status(report) if options.expect else report.status for report in told]
     return combined_status(judged + missing)
 
 
 def _expected_status(report: Report) -> int:
     return 2 if report.error is not None else 0 if report.unexpected == () else 1
-
-
-def reports_of(cases: Sequence[Case], decided: Settings, jobs: int) -> Iterator[Report]:
-    """Reports in the order of the cases; fewer than the cases where an interrupt ended it."""
-    if jobs > 1:
-        from memcheck.commands.parallel import in_processes
-
-        yield from in_processes(cases, decided, jobs)
-        return
-    for case in cases:
-        report = decide(case, decided)
-        yield report
-        if report.undecided is not None and INTERRUPTED in report.undecided:
-            return
 
 
 def _format(options: argparse.Namespace, number: int) -> Show:
@@ -111,10 +98,10 @@ def _text(options: argparse.Namespace, number: int) -> Show:
     return lambda report: "" if report.error else paint(page(report, room, limit), colour) + between
 
 
-def _write_closing(options: argparse.Namespace, reports: list[Report], number: int, seconds: float) -> None:
+def _write_closing(options: argparse.Namespace, told: list[Report], number: int, seconds: float) -> None:
     from memcheck.render.ink import encodable, paint, wants_colour
     from memcheck.render.summary import closing
 
     colour = not options.no_color and wants_colour(sys.stdout)
-    text = paint(closing(reports, number, seconds), colour)
+    text = paint(closing(told, number, seconds), colour)
     sys.stdout.write(encodable(text, sys.stdout))

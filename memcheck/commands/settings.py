@@ -42,8 +42,8 @@ def settings(options: argparse.Namespace, model: str) -> Settings:
     return Settings(model, options.bound, options.timeout, options.memory, not options.no_verify, chosen)
 
 
-def jobs(options: argparse.Namespace, cases: int) -> int:
-    return min(options.jobs or os.cpu_count() or 1, max(1, cases))
+def processes(options: argparse.Namespace, questions: int) -> int:
+    return max(1, min(options.jobs or os.cpu_count() or 1, questions))
 
 
 def cases(arguments: Iterable[str]) -> list[Case]:

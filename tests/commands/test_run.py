@@ -1,0 +1,195 @@
+"""`memcheck run`: statuses, order, formats, and every way in which a test can end badly."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+
+import pytest
+
+from memcheck.commands.main import main
+
+pytestmark = pytest.mark.usefixtures("fakes")
+
+
+def lines(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("names", "status"),
+    [
+        (["holds"], 0),
+        (["fails"], 1),
+        (["listed"], 0),
+        (["outside"], 3),
+        (["slow"], 3),
+        (["huge"], 3),
+        (["fills"], 3),
+        (["bad"], 2),
+        (["refused"], 2),
+        (["deep"], 2),
+        (["holds", "fails", "slow"], 1),
+        (["holds", "slow"], 3),
+        (["bad", "fails", "slow"], 2),
+    ],
+)
+@pytest.mark.parametrize("form", [[], ["--json"], ["--format", "herd"], ["--quiet"]])
+def test_exit_status(write, names, status, form, capsys):
+    assert main(["run", *form, *write(*names)]) == status
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_json_lines_are_in_the_order_of_the_files(write, capsys):
+    files = write("holds", "bad", "fails", "outside", "slow")
+    main(["run", "--json", *files, "--timeout", "2"])
+    found = lines(capsys)
+    assert [fields["file"] for fields in found] == files
+    assert [fields["test"] for fields in found] == ["holds", "bad", "fails", "outside", "slow"]
+    assert [fields["holds"] for fields in found] == [True, None, False, None, None]
+    assert found[0]["states"] == [{"P0:r0": 0, "x": 0}, {"P0:r0": 1, "x": 2}]
+    assert found[1]["error"] == "bad.litmus:1:1: this is no litmus test\n  PTX bad\n  ^^^\n  begin with PTX NAME"
+    assert found[4]["undecided"] == "the time limit of 2.0 s was reached"
+
+
+def test_options_reach_the_engine(write, capsys):
+    arguments = ["--bound", "7", "--memory", "100", "--no-verify", "--option", "tearing"]
+    assert main(["run", "--json", *arguments, *write("holds")]) == 0
+    assert lines(capsys)[0]["notes"] == ["bound 7, memory 100, verify False, options ['tearing']"]
+
+
+def test_errors_go_to_standard_error(write, capsys):
+    assert main(["run", *write("bad", "holds")]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith("bad.litmus:1:1: this is no litmus test\n")
+    assert "bad" in out, "the list still has a line for it"
+    assert main(["run", *write("bad")]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_one_test_has_a_page_and_several_have_lines(write, capsys):
+    main(["run", *write("holds")])
+    assert "The condition holds: 1 of 2 final states satisfies it" in capsys.readouterr().out
+    main(["run", *write("holds", "fails")])
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "✓ holds        2  holds"
+    assert out[1] == "✗ fails        1  fails"
+    assert out[3].startswith("2 tests: 1 holds, 1 fails;")
+    main(["run", "--full", *write("holds", "fails")])
+    assert capsys.readouterr().out.count("The condition") == 2
+
+
+def test_quiet_says_nothing(write, capsys):
+    assert main(["run", "--quiet", *write("holds", "fails")]) == 1
+    assert capsys.readouterr() == ("", "")
+
+
+def test_standard_input(write, capsys, monkeypatch):
+    write()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"PTX holds\n")))
+    assert main(["run", "--json", "-"]) == 0
+    assert lines(capsys)[0]["file"] == "<stdin>"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_folder_is_walked_in_order(write, capsys, jobs):
+    write("t/b", "t/a", "t/z/bad", "t/c/d", "t/.hidden/e")
+    (open("t/notes.txt", "w")).close()
+    assert main(["run", "--json", "-j", str(jobs), "t"]) == 2
+    assert [fields["file"] for fields in lines(capsys)] == [
+        os.path.join("t", *path) for path in (["a.litmus"], ["b.litmus"], ["c", "d.litmus"], ["z", "bad.litmus"])
+    ]
+
+
+def test_processes_keep_the_order(write, capsys):
+    names = [f"{'holds' if i % 3 else 'fails'}+{i:02}" for i in range(40)]
+    assert main(["run", "--json", "-j", "3", *write(*names)]) == 1
+    assert [fields["test"] for fields in lines(capsys)] == names
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_unreadable_file_does_not_stop_the_others(write, capsys, jobs):
+    files = write("holds")
+    with open("binary.litmus", "wb") as file:
+        file.write(b"PTX x\xff\n")
+    assert main(["run", "--json", "-j", jobs, "missing.litmus", "binary.litmus", *files]) == 2
+    missing, binary, good = lines(capsys)
+    assert "missing.litmus: no such file" in missing["error"]
+    assert binary["error"] == "binary.litmus: not UTF-8 text (byte 5 is 0xff)."
+    assert good["holds"] is True
+
+
+def test_an_empty_folder_is_an_error(tmp_path, capsys):
+    assert main(["run", str(tmp_path)]) == 2
+    assert "no .litmus or .table file" in capsys.readouterr().err
+
+
+def test_an_internal_error_is_a_line(write, capsys, monkeypatch):
+    monkeypatch.delenv("MEMCHECK_RAISE")
+    assert main(["run", "--json", *write("breaks", "holds")]) == 2
+    broken, good = lines(capsys)
+    assert broken["error"].startswith("breaks.litmus: internal error: ZeroDivisionError: a fault of ours.")
+    assert "report" in broken["error"]
+    assert good["holds"] is True
+
+
+def test_an_internal_error_is_raised_for_tests(write):
+    with pytest.raises(ZeroDivisionError):
+        main(["run", *write("breaks")])
+
+
+@pytest.mark.parametrize("name", ["stops", "interrupts"])
+def test_an_interrupt_ends_the_run(write, capsys, name):
+    assert main(["run", "--json", *write("holds", name, "fails")]) == 3
+    found = lines(capsys)
+    assert [fields["test"] for fields in found] == ["holds", name]
+    assert found[1]["undecided"] == "interrupted"
+    assert main(["run", *write("holds", name, "fails")]) == 3
+    assert "2 of 3 tests" in capsys.readouterr().out
+
+
+def test_a_killed_process_costs_one_test(write, capsys, monkeypatch):
+    def die(test, *_, **__):
+        if test.name == "dies":
+            os._exit(9)
+        return check(test)
+
+    check = sys.modules["memcheck.check"].check
+    monkeypatch.setattr(sys.modules["memcheck.check"], "check", die)
+    assert main(["run", "--json", "-j", "2", *write("holds+1", "dies", "holds+2", "holds+3")]) == 3
+    found = lines(capsys)
+    assert [fields["holds"] for fields in found] == [True, None, True, True]
+    assert "killed" in found[1]["undecided"]
+
+
+def test_expectations_can_be_the_judge(write, capsys):
+    assert main(["run", "--expect", *write("fails+expects-fails-1")]) == 0
+    assert main(["run", "--expect", *write("fails+expects-holds", "holds+expects-holds")]) == 1
+    assert "✗ expected: holds, found: fails" in capsys.readouterr().out
+    assert main(["run", "--expect", *write("holds")]) == 1, "nothing expected is not as expected"
+    assert main(["run", "--expect", *write("bad")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--model", "ptz"], "there is no model `ptz`"),
+        (["--option", "taering"], "there is no option `taering`; did you mean `tearing`"),
+        (["--model", "missing.cat"], "missing.cat"),
+    ],
+)
+def test_usage_errors_are_told_once(write, capsys, arguments, words):
+    assert main(["run", *arguments, *write("holds", "fails")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count(words) == 1
+
+
+@pytest.mark.parametrize("words", ["run", "run --bound x f", "run --timeout -1 f", "run --format xml f", "nix", ""])
+def test_arguments_that_are_none(capsys, words):
+    with pytest.raises(SystemExit) as exit:
+        main(words.split())
+    assert exit.value.code == 2
+    assert "usage: memcheck" in capsys.readouterr().err
