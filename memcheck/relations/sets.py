@@ -1,16 +1,11 @@
-"""Concrete evaluation of expressions: sets of events are bit masks, relations are tuples of row masks.
-
-Bit j of row i of a relation says that (i, j) is in it.
-"""
+"""Concrete evaluation of a model in one execution: expressions, axioms and flags over bit masks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from memcheck.relations.expression import Expr, ExprKind, Op, RecursiveGroup
-
-Rows = tuple[int, ...]
-"""A relation over n events: n masks."""
+from memcheck.relations.expression import Axiom, Expr, ExprKind, Model, Op, RecursiveGroup, Test
+from memcheck.relations.rows import Rows, bits, closure, compose, cycle, inverse, pairs
 
 Denotation = int | Rows
 """A mask for a set, rows for a relation."""
@@ -19,57 +14,35 @@ FromRead = Callable[[Rows], Rows]
 """from-read of an execution (ISA 8.9.7.3): over the writes' order, the reads before writes."""
 
 
-def bits(mask: int) -> Iterator[int]:
-    """The positions of the ones, ascending."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+def consistent(model: Model, base: Mapping[str, Denotation], size: int, from_read: FromRead) -> Axiom | None:
+    """The first axiom that does not hold, None where all do."""
+    evaluator = Evaluator(base, size, from_read)
+    return next((axiom for axiom in model.axioms if not holds(axiom, evaluator)), None)
 
 
-def pairs(rows: Rows) -> list[tuple[int, int]]:
-    """The relation as pairs, ascending."""
-    return [(i, j) for i, row in enumerate(rows) for j in bits(row)]
+def flags(
+    model: Model, base: Mapping[str, Denotation], size: int, from_read: FromRead
+) -> list[tuple[Axiom, tuple[tuple[int, ...], ...]]]:
+    """The flags whose test holds, each with what its expression has: pairs, single events, or one cycle."""
+    evaluator = Evaluator(base, size, from_read)
+    return [(flag, violations(flag, evaluator)) for flag in model.flags if holds(flag, evaluator)]
 
 
-def from_pairs(edges: Sequence[tuple[int, int]] | frozenset[tuple[int, int]], size: int) -> Rows:
-    """Rows over `size` events."""
-    rows = [0] * size
-    for i, j in edges:
-        rows[i] |= 1 << j
-    return tuple(rows)
+def holds(axiom: Axiom, evaluator: Evaluator) -> bool:
+    return (not violations(axiom, evaluator)) != axiom.negated
 
 
-def compose(first: Rows, second: Rows) -> Rows:
-    """first ; second."""
-    result = []
-    for row in first:
-        reached = 0
-        for j in bits(row):
-            reached |= second[j]
-        result.append(reached)
-    return tuple(result)
-
-
-def inverse(rows: Rows) -> Rows:
-    columns = [0] * len(rows)
-    for i, row in enumerate(rows):
-        for j in bits(row):
-            columns[j] |= 1 << i
-    return tuple(columns)
-
-
-def closure(rows: Rows) -> Rows:
-    """The transitive closure."""
-    reach = list(rows)
-    for k in range(len(reach)):
-        through = reach[k]
-        if through:
-            bit = 1 << k
-            for i, row in enumerate(reach):
-                if row & bit:
-                    reach[i] = row | through
-    return tuple(reach)
+def violations(axiom: Axiom, evaluator: Evaluator) -> tuple[tuple[int, ...], ...]:
+    """What makes `axiom.test` false: pairs, single events, or one cycle as the tuple of its events in order."""
+    if axiom.expr.kind is ExprKind.SET:
+        return tuple((event,) for event in bits(evaluator.set(axiom.expr)))
+    rows = evaluator.relation(axiom.expr)
+    if axiom.test is Test.EMPTY:
+        return tuple(pairs(rows))
+    if axiom.test is Test.IRREFLEXIVE:
+        return tuple((i,) for i, row in enumerate(rows) if row >> i & 1)
+    found = cycle(rows)
+    return () if found is None else (found,)
 
 
 class Evaluator:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcheck.cat import parse_model
-from memcheck.relations.check import consistent, cycle, flags
 from memcheck.relations.expression import Model
-from memcheck.relations.sets import Denotation, Evaluator, Rows, closure, compose, from_pairs, inverse, pairs
+from memcheck.relations.rows import Rows, closure, compose, cycle, from_pairs, inverse, pairs
+from memcheck.relations.sets import Denotation, Evaluator, consistent, flags
 from memcheck.source import SourceFile
 
 SIZE = 5
