@@ -10,11 +10,9 @@ def verdict(result: Result) -> Verdict | None:
     """The verdict of a result in a file's words; None for a test without a condition. Deadlocks are flags beside it."""
     if result.outside:
         return Verdict.OUTSIDE
-    if result.undecided is not None:
-        return Verdict.UNDECIDED
-    if result.holds is None:
-        return None
-    return Verdict.HOLDS if result.holds else Verdict.FAILS
+    if result.holds is not None:
+        return Verdict.HOLDS if result.holds else Verdict.FAILS
+    return None if result.undecided is None else Verdict.UNDECIDED
 
 
 def differences(result: Result, expectation: Expectation) -> list[str]:

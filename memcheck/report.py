@@ -15,7 +15,8 @@ class Report:
     """A `Result` without its test and witnesses, or the error that stands in its place.
 
     `quantifier`: `exists`, `~exists`, `forall`, None without a condition. `unexpected`: sentences where the file
-    expects something else of this model, None where it expects nothing.
+    expects something else of this model, None where it expects nothing. `stopped`: why the search ended early; the
+    verdict is `undecided` only where what was not searched could change it.
     """
 
     file: str
@@ -33,6 +34,7 @@ class Report:
     outside: tuple[Remark, ...] = ()
     complete: bool = False
     undecided: str | None = None
+    stopped: str | None = None
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     unexpected: tuple[str, ...] | None = None
@@ -73,7 +75,8 @@ def report(result: Result) -> Report:
         flags=result.flags,
         outside=result.outside,
         complete=result.complete,
-        undecided=result.undecided,
+        undecided=result.undecided if result.holds is None else None,
+        stopped=result.undecided,
         notes=result.notes,
         seconds=result.seconds,
         unexpected=tuple(line for one in expected for line in differences(result, one)) if expected else None,

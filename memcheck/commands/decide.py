@@ -50,7 +50,7 @@ def _in_this_process(questions: Sequence[Question]) -> Iterator[Report]:
     for question in questions:
         report = decide(question)
         yield report
-        if report.undecided is not None and INTERRUPTED in report.undecided:
+        if report.stopped is not None and INTERRUPTED in report.stopped:
             return
 
 
@@ -106,5 +106,6 @@ def decide(question: Question) -> Report:
         quantifier=test.condition.quantifier.value if test and test.condition else None,
         keys=tuple(test.key(term) for term in test.observed) if test else (),
         undecided=undecided,
+        stopped=undecided,
         error=error,
     )

@@ -45,7 +45,10 @@ def _verdict(report: Report, room: int) -> list[Line]:
     if report.no_final_state and report.holds is not None:
         emptily = "holds, but emptily" if report.holds else "fails"
         lines += wrap(f"Of no final state at all, the condition {emptily}.", room, [("  ", "")])
-    if not report.complete and not report.outside and report.undecided is None:
+    if report.stopped is not None and report.undecided is None:
+        text = f"The search ended early ({report.stopped}); more states could not change this verdict."
+        lines += wrap(text, room, [("  ", "")])
+    elif not report.complete and not report.outside and report.undecided is None:
         text = "More states may lie beyond the loop bound (--bound); none of them could change this verdict."
         lines += wrap(text, room, [("  ", "")])
     return lines

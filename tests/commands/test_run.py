@@ -24,6 +24,7 @@ def lines(capsys):
         (["holds"], 0),
         (["fails"], 1),
         (["listed"], 0),
+        (["known"], 0),
         (["outside"], 3),
         (["slow"], 3),
         (["huge"], 3),
@@ -52,6 +53,14 @@ def test_json_lines_are_in_the_order_of_the_files(write, capsys):
     assert found[0]["states"] == [{"P0:r0": 0, "x": 0}, {"P0:r0": 1, "x": 2}]
     assert found[1]["error"] == "bad.litmus:1:1: this is no litmus test\n  PTX bad\n  ^^^\n  begin with PTX NAME"
     assert found[4]["undecided"] == "the time limit of 2.0 s was reached"
+
+
+def test_a_verdict_found_before_the_end_stands(write, capsys):
+    main(["run", "--json", *write("known")])
+    (fields,) = lines(capsys)
+    assert (fields["holds"], fields["undecided"], fields["complete"]) == (True, None, False)
+    main(["run", *write("known")])
+    assert "The search ended early (the time limit was reached)" in capsys.readouterr().out
 
 
 def test_options_reach_the_engine(write, capsys):
