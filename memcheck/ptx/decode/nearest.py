@@ -1,0 +1,175 @@
+"""Known forms, and those nearest to a spelling that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher, get_close_matches
+
+from memcheck.ptx.decode.words import SCOPES, SPACES, VECTORS, Words
+from memcheck.ptx.types import TYPES
+
+FORMS: dict[str, str] = {
+    "ld": """
+        ld.weak.b32 ld.relaxed.gpu.b32 ld.acquire.gpu.b32 ld.volatile.b32 ld.mmio.relaxed.sys.b32
+        ld.relaxed.gpu.global.v2.b32 ld.global.nc.b32 ld.proxy::readonly.b32 ld.acquire.cta.shared::cta.b32
+        ld.shared::cluster.b32 ld.const.b32 ld.weak.global.v4.b32 ld.relaxed.sys.b128 ld.acquire.cluster.b64
+    """,
+    "st": """
+        st.weak.b32 st.relaxed.gpu.b32 st.release.gpu.b32 st.volatile.b32 st.mmio.relaxed.sys.b32
+        st.relaxed.gpu.global.v2.b32 st.release.cta.shared::cta.b32 st.shared::cluster.b32 st.weak.global.v4.b32
+        st.relaxed.sys.b128 st.release.cluster.b64
+    """,
+    "atom": """
+        atom.relaxed.gpu.add.u32 atom.acquire.gpu.cas.b32 atom.release.gpu.exch.b32 atom.acq_rel.gpu.add.u64
+        atom.relaxed.gpu.inc.u32 atom.relaxed.gpu.dec.u32 atom.relaxed.gpu.min.s32 atom.relaxed.gpu.max.u64
+        atom.relaxed.gpu.and.b32 atom.relaxed.gpu.or.b32 atom.relaxed.gpu.xor.b64 atom.relaxed.cta.shared::cta.add.u32
+        atom.relaxed.gpu.global.add.v2.f32 atom.relaxed.gpu.add.noftz.f16x2 atom.relaxed.sys.exch.b128
+    """,
+    "red": """
+        red.relaxed.gpu.add.u32 red.release.gpu.add.u32 red.release.gpu.or.b32 red.relaxed.gpu.inc.u32
+        red.relaxed.gpu.max.s32 red.relaxed.gpu.global.add.v2.f32 red.relaxed.gpu.add.noftz.f16x2
+    """,
+    "multimem": """
+        multimem.ld_reduce.weak.global.add.u32 multimem.ld_reduce.acquire.sys.global.add.u32
+        multimem.st.relaxed.sys.global.b32 multimem.st.weak.global.b32 multimem.red.release.sys.global.add.u32
+    """,
+    "fence": """
+        fence.sc.gpu fence.acq_rel.gpu fence.acquire.gpu fence.release.gpu fence.acq_rel.cta fence.sc.sys
+        fence.acquire.sync_restrict::shared::cluster.cluster fence.release.sync_restrict::shared::cta.cluster
+        fence.mbarrier_init.release.cluster fence.proxy.alias fence.proxy.async fence.proxy.async.global
+        fence.proxy.async.shared::cta fence.proxy.async.shared::cluster fence.proxy.texture fence.proxy.surface
+        fence.proxy.constant fence.proxy.tensormap::generic.release.gpu fence.proxy.tensormap::generic.acquire.gpu
+        fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster
+        fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster
+    """,
+    "membar": "membar.cta membar.gl membar.sys membar.proxy.alias membar.proxy.async",
+    "bar": """
+        bar.sync bar.arrive bar.red.popc.u32 bar.red.and.pred bar.red.or.pred bar.cta.sync bar.cta.arrive
+        bar.warp.sync
+    """,
+    "barrier": """
+        barrier.cta.sync barrier.cta.arrive barrier.cta.red.popc.u32 barrier.cta.red.and.pred
+        barrier.cluster.arrive barrier.cluster.arrive.relaxed barrier.cluster.wait barrier.cta.sync.aligned
+    """,
+    "shfl": "shfl.sync.up.b32 shfl.sync.down.b32 shfl.sync.bfly.b32 shfl.sync.idx.b32",
+    "vote": "vote.sync.all.pred vote.sync.any.pred vote.sync.uni.pred vote.sync.ballot.b32",
+    "match": "match.any.sync.b32 match.all.sync.b32 match.any.sync.b64",
+    "redux": "redux.sync.add.u32 redux.sync.min.s32 redux.sync.max.u32 redux.sync.or.b32",
+    "elect": "elect.sync",
+    "activemask": "activemask.b32",
+    "tld": "tld.weak.b32",
+    "suld": "suld.weak.b32",
+    "cold": "cold.weak.b32",
+    "sust": "sust.weak.b32",
+    "suatom": "suatom.relaxed.gpu.add.u32",
+    "sured": "sured.relaxed.gpu.add.u32",
+    "mov": "mov.b32 mov.u64 mov.pred",
+    "add": "add.u32 add.s32 add.u64",
+    "sub": "sub.u32 sub.s32 sub.u64",
+    "mul": "mul.lo.u32 mul.hi.u32 mul.wide.u32",
+    "mad": "mad.lo.u32 mad.wide.u32",
+    "div": "div.u32 div.s32",
+    "rem": "rem.u32 rem.s32",
+    "abs": "abs.s32",
+    "neg": "neg.s32",
+    "min": "min.u32 min.s32",
+    "max": "max.u32 max.s32",
+    "popc": "popc.b32",
+    "clz": "clz.b32",
+    "brev": "brev.b32",
+    "bfe": "bfe.u32",
+    "and": "and.b32 and.pred",
+    "or": "or.b32 or.pred",
+    "xor": "xor.b32 xor.pred",
+    "not": "not.b32 not.pred",
+    "shl": "shl.b32",
+    "shr": "shr.u32 shr.s32 shr.b32",
+    "selp": "selp.b32 selp.b64",
+    "setp": "setp.eq.u32 setp.ne.u32 setp.lt.s32 setp.ge.u64 setp.eq.and.u32",
+    "set": "set.eq.u32.u32",
+    "cvt": "cvt.u64.u32 cvt.u32.u64 cvt.s64.s32",
+    "cvta": "cvta.global.u64 cvta.to.shared.u64",
+    "mapa": "mapa.u64 mapa.shared::cluster.u32",
+    "isspacep": "isspacep.global isspacep.shared",
+    "bra": "bra bra.uni",
+    "goto": "goto",
+    "beq": "beq",
+    "bne": "bne",
+    "blt": "blt",
+    "ble": "ble",
+    "bgt": "bgt",
+    "bge": "bge",
+    "ret": "ret",
+    "exit": "exit",
+    "nanosleep": "nanosleep.u32",
+    "prefetch": "prefetch.global.L1 prefetch.global.L2 prefetch.tensormap",
+    "prefetchu": "prefetchu.L1",
+    "applypriority": "applypriority.global.L2::evict_normal",
+}
+"""Typical forms of each mnemonic, and the words that its suggestions are made of."""
+
+SWAPS = {"red": "atom", "bar": "barrier", "barrier": "bar", "fence": "membar", "membar": "fence"}
+SHOWN = 3
+
+_VOCABULARY = {
+    name: sorted({w for form in forms.split() for w in form.split(".")[1:]} | set(extra.split()))
+    for name, forms in FORMS.items()
+    for extra in [
+        "cta cluster gpu sys global shared::cta shared::cluster u32 s32 u64 b64 b16 b128"
+        if name in ("ld", "st", "atom", "red", "multimem", "fence")
+        else "u16 s16 u32 s32 u64 s64 b16 b32 b64"
+    ]
+}
+_RANK = (
+    dict.fromkeys(("weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile"), 1)
+    | dict.fromkeys(SCOPES, 2)
+    | dict.fromkeys(SPACES, 3)
+    | dict.fromkeys(VECTORS, 5)
+    | dict.fromkeys(TYPES, 6)
+)
+
+
+def mnemonic(word: str, known: Iterable[str]) -> str | None:
+    """The known mnemonic nearest to `word`."""
+    near = get_close_matches(word, list(known), 1, 0.6)
+    return near[0] if near else None
+
+
+def forms(words: Words, legal: Callable[[Words], bool]) -> list[str]:
+    """The legal forms nearest to `words`: one word away if there are such, else the likest of FORMS."""
+    text = ".".join(words)
+    candidates = list(dict.fromkeys(_one_away(words)))
+    near = [".".join(c) for c in candidates if legal(c)]
+    if not near:
+        near = [f for f in FORMS.get(words[0], "").split() if f != text]
+    return sorted(near, key=lambda form: -_likeness(form, text))[:SHOWN]
+
+
+def _likeness(form: str, text: str) -> float:
+    return SequenceMatcher(None, form, text).ratio()
+
+
+def _ordered(words: tuple[str, ...]) -> Words:
+    """Words after the mnemonic in the order of the ISA manual; names of sub-operations stay in front."""
+    return words[:1] + tuple(sorted(words[1:], key=lambda w: _RANK.get(w, 0 if w in _BOUND else 4)))
+
+
+_BOUND = frozenset(("proxy", "mmio", "lo", "hi", "wide", "to", "ld_reduce", "st", "red", "warp", "proxy::readonly"))
+"""Words that stay directly behind the mnemonic."""
+
+
+def _one_away(words: Words) -> Iterable[Words]:
+    vocabulary = _VOCABULARY.get(words[0], [])
+    swap = SWAPS.get(words[0])
+    if swap is not None:
+        yield (swap, *words[1:])
+    for at in range(1, len(words)):
+        for word in vocabulary:
+            if word not in words:
+                yield (*words[:at], word, *words[at + 1 :])
+    for word in vocabulary:
+        if word not in words:
+            yield (*words, word) if words[-1] not in TYPES else (*words[:-1], word, words[-1])
+            yield _ordered((*words, word))
+    for at in range(1, len(words)):
+        yield (*words[:at], *words[at + 1 :])
