@@ -91,11 +91,9 @@ def _text(options: argparse.Namespace, number: int) -> Show:
 
         return lambda report: paint([summary_line(report)], colour)
     from memcheck.render.page import page
-    from memcheck.render.states import LIMIT
 
-    limit = None if options.all else LIMIT
     between = "\n" if number > 1 else ""
-    return lambda report: "" if report.error else paint(page(report, room, limit), colour) + between
+    return lambda report: "" if report.error else paint(page(report, room, options.all), colour) + between
 
 
 def _write_closing(options: argparse.Namespace, told: list[Report], number: int, seconds: float) -> None:

@@ -72,7 +72,14 @@ def wrap(text: str, room: int, first: Line, rest: Line | None = None, style: str
     """A paragraph after the pieces `first`; later lines are indented by `rest`, or by as many blanks."""
     from textwrap import wrap as folded
 
-    used = sum(len(piece) for piece, _ in first)
-    indent: Line = rest if rest is not None else [(" " * used, "")]
-    pieces = folded(text, max(20, room - used), break_on_hyphens=False) or [""]
-    return [(list(first) if i == 0 else list(indent)) + [(piece, style)] for i, piece in enumerate(pieces)]
+    before = sum(len(piece) for piece, _ in first)
+    indent: Line = rest if rest is not None else [(" " * before, "")]
+    after = sum(len(piece) for piece, _ in indent)
+    lines: list[Line] = []
+    if room - before < 20 and first and text:  # no room beside `first`
+        lines, first, before = [list(first)], indent, after
+    marks = {"initial_indent": "\0" * before, "subsequent_indent": "\0" * after}  # blanks would be taken for the text's
+    pieces = folded(text, max(room, after + 20), break_on_hyphens=False, **marks) or [""]
+    for number, piece in enumerate(pieces):
+        lines.append([*(indent if number else first), (piece.lstrip("\0"), style)])
+    return lines

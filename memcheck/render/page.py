@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memcheck.render.ink import Line, wrap
 from memcheck.render.sentence import sentence
 from memcheck.render.states import LIMIT, MARK, state_table
 from memcheck.report import Report
 from memcheck.result import Remark
 
+REMARKS = 3
+"""Flags of one name shown unless everything is asked for."""
 
-def page(report: Report, room: int, limit: int | None = LIMIT) -> list[Line]:
-    """Name, condition, states, verdict, flags, notes; between blank lines only where a part has something to say."""
-    parts = [_heading(report, room), _condition(report, room), state_table(report, room, limit), _verdict(report, room)]
-    parts += [_remark(remark, "⚑", "flag", room) for remark in report.flags]
-    parts += [_remark(remark, "?", "doubt", room) for remark in report.outside]
-    parts += [wrap(note, room, [("  note  ", "faint")], style="faint") for note in report.notes]
-    parts += [_expectation(report, room), [[(_footer(report), "faint")]]]
+
+def page(report: Report, room: int, everything: bool = False) -> list[Line]:
+    """Name, condition, states, verdict, flags, notes: one part below the other, where it has something to say."""
+    parts = [
+        _heading(report, room),
+        _condition(report, room),
+        state_table(report, room, None if everything else LIMIT),
+        _verdict(report, room),
+        _remarks(report.outside, "?", "doubt", room, everything),
+        _remarks(report.flags, "⚑", "flag", room, everything),
+        [line for note in report.notes for line in wrap(note, room, [("  note  ", "faint")], style="faint")],
+        _expectation(report, room),
+        [[(_footer(report), "faint")]],
+    ]
     lines: list[Line] = []
     for part in filter(None, parts):
         lines += [*part, []]
@@ -34,14 +45,18 @@ def _condition(report: Report, room: int) -> list[Line]:
         return []
     lines = wrap(report.condition, room, [("  ", "")], [("      ", "")], style="code")
     if report.satisfying and report.keys:
-        meaning = "satisfies it" if report.quantifier == "exists" else "satisfies what is in the parentheses"
+        meaning = "ruled out by it" if report.quantifier == "~exists" else "satisfies it"
         lines.append([("  ", ""), (MARK, "mark"), (f" {meaning}", "faint")])
     return lines
 
 
 def _verdict(report: Report, room: int) -> list[Line]:
     words = sentence(report)
-    lines = wrap(words.text, room, [(f"{words.sign} ", words.style)], style=words.style)
+    claim, colon, reason = words.text.partition(":")
+    if reason:
+        lines = wrap(reason.lstrip(), room, [(f"{words.sign} {claim}{colon}", words.style), (" ", "")], [("  ", "")])
+    else:
+        lines = wrap(claim, room, [(f"{words.sign} ", words.style)], style=words.style)
     if report.no_final_state and report.holds is not None:
         emptily = "holds, but emptily" if report.holds else "fails"
         lines += wrap(f"Of no final state at all, the condition {emptily}.", room, [("  ", "")])
@@ -54,10 +69,18 @@ def _verdict(report: Report, room: int) -> list[Line]:
     return lines
 
 
-def _remark(remark: Remark, sign: str, style: str, room: int) -> list[Line]:
-    lines = wrap(remark.text, room, [(f"{sign} {remark.name}", style), ("  ", "")], [("    ", "")])
-    if remark.places:
-        lines += wrap(" · ".join(remark.places), room, [("    ", "")], style="faint")
+def _remarks(remarks: Sequence[Remark], sign: str, style: str, room: int, everything: bool) -> list[Line]:
+    """The remarks by name, at most REMARKS of one name."""
+    lines: list[Line] = []
+    for name in dict.fromkeys(remark.name for remark in remarks):
+        alike = [remark for remark in remarks if remark.name == name]
+        shown = alike if everything else alike[:REMARKS]
+        for remark in shown:
+            lines += wrap(remark.text, room, [(f"{sign} {name}", style), ("  ", "")], [("    ", "")])
+            if remark.places:
+                lines += wrap(" · ".join(remark.places), room, [("    ", "")], style="faint")
+        if len(shown) < len(alike):
+            lines.append([(f"    … and {len(alike) - len(shown)} more (--all shows them)", "faint")])
     return lines
 
 

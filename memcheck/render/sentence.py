@@ -44,9 +44,9 @@ def _condition_sentence(report: Report) -> str:
     no = total - yes
     match report.quantifier, report.holds:
         case "exists", True:
-            return f"The condition holds: {_some(yes, total, 'satisfies', 'satisfy')} it, so it is allowed."
+            return f"The condition holds: {_some(yes, total, 'satisfies', 'satisfy')} it (allowed)."
         case "exists", False:
-            return f"The condition fails: {_none(total, 'satisfies')} it, so it is forbidden."
+            return f"The condition fails: {_none(total, 'satisfies')} it (forbidden)."
         case "~exists", True:
             return f"The condition holds: {_none(total, 'is')} one that it rules out."
         case "~exists", False:

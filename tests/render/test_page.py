@@ -14,8 +14,8 @@ from memcheck.render.summary import closing, summary_line
 from tests.render import samples
 
 
-def shown(report, room=80, limit=40):
-    return paint(page(report, room, limit))
+def shown(report, room=80, everything=False):
+    return paint(page(report, room, everything))
 
 
 def test_a_forbidden_condition():
@@ -31,10 +31,10 @@ def test_a_forbidden_condition():
         "        0       1\n"
         "        1       1\n"
         "\n"
-        "✗ The condition fails: none of the 3 final states satisfies it, so it is forbidden.\n"
+        "✗ The condition fails: none of the 3 final states satisfies it (forbidden).\n"
         "\n"
         "litmus/mp.litmus · model ptx · 4 ms\n"
-    ).replace("so it is forbidden.", "so it is\n  forbidden.")
+    )
 
 
 def test_satisfying_states_are_marked_and_remarks_have_their_places():
@@ -77,11 +77,11 @@ def test_a_long_table_keeps_the_satisfying_states():
 @pytest.mark.parametrize(
     ("quantifier", "holds", "total", "yes", "text"),
     [
-        ("exists", True, 3, 1, "holds: 1 of 3 final states satisfies it, so it is allowed."),
-        ("exists", True, 3, 2, "holds: 2 of 3 final states satisfy it, so it is allowed."),
-        ("exists", True, 1, 1, "holds: the only final state satisfies it, so it is allowed."),
-        ("exists", False, 1, 0, "fails: the only final state does not satisfy it, so it is forbidden."),
-        ("exists", False, 0, 0, "fails: there is no final state, so none satisfies it, so it is forbidden."),
+        ("exists", True, 3, 1, "holds: 1 of 3 final states satisfies it (allowed)."),
+        ("exists", True, 3, 2, "holds: 2 of 3 final states satisfy it (allowed)."),
+        ("exists", True, 1, 1, "holds: the only final state satisfies it (allowed)."),
+        ("exists", False, 1, 0, "fails: the only final state does not satisfy it (forbidden)."),
+        ("exists", False, 0, 0, "fails: there is no final state, so none satisfies it (forbidden)."),
         ("~exists", True, 3, 0, "holds: none of the 3 final states is one that it rules out."),
         ("~exists", True, 1, 0, "holds: the only final state is not one that it rules out."),
         ("~exists", False, 3, 2, "fails: 2 of 3 final states are ones that it rules out."),
@@ -95,6 +95,13 @@ def test_the_sentence(quantifier, holds, total, yes, text):
     states = tuple((i, 0) for i in range(total))
     report = replace(samples.MP, quantifier=quantifier, holds=holds, states=states, satisfying=frozenset(states[:yes]))
     assert sentence(report).text == f"The condition {text}"
+
+
+def test_only_some_of_many_flags_are_shown():
+    report = replace(samples.RACY, flags=samples.RACY.flags * 9)
+    assert shown(report).count("⚑ race") == 3
+    assert "… and 6 more (--all shows them)" in shown(report)
+    assert shown(report, everything=True).count("⚑ race") == 9
 
 
 def test_words_for_what_is_no_verdict():
