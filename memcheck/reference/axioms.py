@@ -1,4 +1,4 @@
-"""The axioms (8.10), each a function that says whether it holds; Coherence and Fence-SC hold by how orders are built."""
+"""The axioms (8.10), each a function: does it hold? Coherence and Fence-SC hold by how their orders are built."""
 
 from __future__ import annotations
 
@@ -54,19 +54,20 @@ def rmw_atomicity(locations: Locations, rf: ReadsFrom, strong: Pairs, coherence:
 def no_thin_air(trace: Trace, rf: ReadsFrom, depends: Pairs, chosen: Sequence[Generations], po: Pairs) -> bool:
     """8.10.4: reads-from and dependencies make no cycle; nor does passing a barrier need what follows it.
 
-    A wait is passed after the arrivals of its generation and after all of the threads that it went without.
+    A wait is passed after the arrivals of its generation and after the end of every thread that it went without; what
+    follows a wait, the end of its thread included, comes after it was passed.
     """
     edges: set[tuple[object, object]] = {(w, r) for (r, _), w in rf.items() if w != INITIAL}
     edges |= {(a, b) for a, b in depends if a in trace.executed and b in trace.executed}
+    edges |= {(e, ("end", trace.event(e).thread)) for e in trace.executed}
     for generation in chosen:
         kinds = {a.event: a for a in generation.rendezvous.arrivals}
-        edges |= {(a, ("passed", b)) for a, b in waits_for(generation)}
         waits = [(e, g) for e, g in generation.of.items() if kinds[e].waits]
-        for thread, number in generation.excused:
-            all_of_it = [e for e in trace.executed if trace.event(e).thread == thread]
-            edges |= {(e, ("passed", w)) for e in all_of_it for w, g in waits if g == number}
+        edges |= {(a, ("passed", b)) for a, b in waits_for(generation)}
+        edges |= {(("end", t), ("passed", w)) for t, number in generation.excused for w, g in waits if g == number}
         for wait in [*(w for w, _ in waits), *generation.passing]:
             edges |= {(("passed", wait), after) for first, after in po if first == wait}
+            edges.add((("passed", wait), ("end", trace.event(wait).thread)))
     return not has_cycle(edges)
 
 

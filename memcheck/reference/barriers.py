@@ -206,8 +206,12 @@ def before_generation(generation: Generations) -> frozenset[Pair]:
     return frozenset((a, b) for a, g in generation.of.items() for b, h in generation.of.items() if g < h)
 
 
-def rearrivals(trace: Trace, generation: Generations, base: Pairs) -> frozenset[Pair]:
-    """bar.arrive and its thread's next operation on that barrier, where nothing says that its generation is over."""
+def rearrivals(trace: Trace, generation: Generations, po: Pairs, base: Pairs) -> frozenset[Pair]:
+    """bar.arrive and its thread's next operation on that barrier, where nothing says that its generation is over.
+
+    Something says so where a wait of that generation precedes, in base causality, an operation before the second
+    arrival; what the second arrival itself waits for comes too late.
+    """
     if generation.rendezvous.kind is not RendezvousKind.CTA:
         return frozenset()
     kinds = {a.event: a for a in generation.rendezvous.arrivals}
@@ -217,11 +221,8 @@ def rearrivals(trace: Trace, generation: Generations, base: Pairs) -> frozenset[
             if first.waits:
                 continue
             number = generation.of.get(first.event)
-            over = any(
-                (w, following.event) in base
-                for w, g in generation.of.items()
-                if g == number and kinds[w].waits and w != first.event
-            )
+            waits = [w for w, g in generation.of.items() if g == number and kinds[w].waits and w != first.event]
+            over = any((w, before) in base for before, b in po if b == following.event for w in waits)
             if not over:
                 found.add((first.event, following.event))
     return frozenset(found)

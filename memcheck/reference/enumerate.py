@@ -184,7 +184,7 @@ def _broken_rules(execution: Consistent) -> frozenset[str]:
     found = set(misuses(trace))
     for generation in execution.generations:
         found |= generation.mixed
-        if rearrivals(trace, generation, execution.causality.base):
+        if rearrivals(trace, generation, execution.causality.po, execution.causality.base):
             found.add("barrier-rearrival")
     if readonly_writes(execution.locations):
         found.add("readonly-write")

@@ -84,7 +84,7 @@ def final_values(
         last = dict(zip(cells, chosen))
         if any(_mixes(locations, a, x, b, y) for a, x in last.items() for b, y in last.items()):
             continue
-        values: dict[Observable, int] = {**registers}
+        values: dict[Observable, int] = dict(registers.items())
         for term, (low, high) in stretches.items():
             values[term] = sum(
                 locations.value_of(w, c) << (8 * (c[0] - low)) for c, w in last.items() if low <= c[0] and c[1] <= high
