@@ -64,7 +64,7 @@ def resolve(draft: Draft, choices: list[tuple[int, ...]]) -> dict[Value, Value]:
         )
     results: dict[Value, Value] = {}
     for key, lanes in table.items():
-        mask = key[2]
+        mask = int(str(key[2]))
         assert isinstance(mask, int)
         for lane, uses in lanes.items():
             if not mask >> lane & 1:

@@ -1,0 +1,226 @@
+"""The base sets and relations that a structure alone decides, as row masks: bit j of row i says (i, j)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memcheck.events.dependencies import rows_of, semantic
+from memcheck.events.memory import Memory
+from memcheck.events.structure import Event, RendezvousKind, Structure
+from memcheck.language.test import Place
+from memcheck.ptx.qualifiers import Scope
+
+Rows = tuple[int, ...]
+Access = tuple[int, int]
+"""A virtual address and a size."""
+
+
+def program_set(structure: Structure, name: str) -> int:
+    """Mask of the events in a PROGRAM set of the vocabulary."""
+    result = 0
+    for event in structure.events:
+        if name in event.tags:
+            result |= 1 << event.index
+    return result
+
+
+def program_relation(structure: Structure, name: str) -> Rows:
+    """Rows of a PROGRAM relation of the vocabulary, between all events of the structure."""
+    found = structure.memo.get(f"relation {name}")
+    if isinstance(found, tuple):
+        return found
+    result = _RELATIONS[name](structure)
+    structure.memo[f"relation {name}"] = result
+    return result
+
+
+def address_set(memory: Memory, name: str, access: Access) -> bool:
+    """Whether an access belongs to an ADDRESS set: SHARED."""
+    if name != "SHARED":
+        raise KeyError(name)
+    region = memory.region(*access)
+    return region is not None and region.cta is not None
+
+
+def address_relation(memory: Memory, name: str, first: Access, second: Access) -> bool:
+    """Whether loc, vloc, overlap or voverlap holds between two accesses; W0 is the caller's to add."""
+    (a, n), (b, m) = first, second
+    if name in ("vloc", "voverlap"):
+        p, q = a, b
+        if memory.physical(a, n) is None or memory.physical(b, m) is None:
+            return False
+    else:
+        physical, other = memory.physical(a, n), memory.physical(b, m)
+        if physical is None or other is None:
+            return False
+        p, q = physical, other
+    if name in ("loc", "vloc"):
+        return p == q and n == m
+    if name in ("overlap", "voverlap"):
+        return p < q + m and q < p + n
+    raise KeyError(name)
+
+
+def includes(scope: Scope, here: Place, there: Place) -> bool:
+    """Whether a scope of a thread at `here` includes a thread at `there` (ISA 8.5)."""
+    if scope is Scope.SYS:
+        return True
+    if scope is Scope.GPU:
+        return here.gpu == there.gpu
+    if scope is Scope.CLUSTER:
+        return here.cluster == there.cluster
+    return here.cta == there.cta
+
+
+def _by_thread(structure: Structure) -> dict[int, int]:
+    """Mask of each thread's events; W0's under -1."""
+    masks: dict[int, int] = {}
+    for event in structure.events:
+        masks[event.thread] = masks.get(event.thread, 0) | 1 << event.index
+    return masks
+
+
+def _po(structure: Structure) -> Rows:
+    masks = _by_thread(structure)
+    groups: dict[int, int] = {}
+    for event in structure.events:
+        if event.unordered_group is not None:
+            groups[event.unordered_group] = groups.get(event.unordered_group, 0) | 1 << event.index
+    rows = []
+    for event in structure.events:
+        row = 0 if event.thread < 0 else masks[event.thread] >> event.index + 1 << event.index + 1
+        if event.unordered_group is not None:
+            row &= ~groups[event.unordered_group]
+        rows.append(row)
+    for event in structure.events:
+        if event.rmw is not None:
+            rows[event.rmw] |= 1 << event.index
+    return tuple(rows)
+
+
+def _rmw(structure: Structure) -> Rows:
+    rows = [0] * len(structure.events)
+    for event in structure.events:
+        if event.rmw is not None:
+            rows[event.rmw] |= 1 << event.index
+    return tuple(rows)
+
+
+def _id(structure: Structure) -> Rows:
+    return tuple(1 << event.index for event in structure.events)
+
+
+def _int(structure: Structure) -> Rows:
+    masks = _by_thread(structure)
+    return tuple(0 if event.thread < 0 else masks[event.thread] for event in structure.events)
+
+
+def _ext(structure: Structure) -> Rows:
+    masks = _by_thread(structure)
+    every = (1 << len(structure.events)) - 1
+    return tuple(every & ~masks[event.thread] for event in structure.events)
+
+
+def _place(structure: Structure, event: Event) -> Place:
+    return structure.test.threads[event.thread].place
+
+
+def _sr(structure: Structure) -> Rows:
+    masks: dict[tuple[int, Scope], int] = {}
+    for event in structure.events:
+        if event.scope is not None:
+            key = (event.thread, event.scope)
+            masks[key] = masks.get(key, 0) | 1 << event.index
+    places = {key: structure.test.threads[key[0]].place for key in masks}
+    table = {
+        (t, s): sum(
+            mask
+            for (u, r), mask in masks.items()
+            if includes(s, places[t, s], places[u, r]) and includes(r, places[u, r], places[t, s])
+        )
+        for t, s in masks
+    }
+    return tuple(0 if e.scope is None else table[e.thread, e.scope] for e in structure.events)
+
+
+def _scta(structure: Structure) -> Rows:
+    masks: dict[int, int] = {}
+    for event in structure.events[1:]:
+        cta = _place(structure, event).cta
+        masks[cta] = masks.get(cta, 0) | 1 << event.index
+    return tuple(0 if e.thread < 0 else masks[_place(structure, e).cta] for e in structure.events)
+
+
+def _ctrl(structure: Structure) -> Rows:
+    return rows_of(structure, structure.control)
+
+
+def _addr(structure: Structure) -> Rows:
+    return rows_of(structure, structure.address_sources)
+
+
+def _data(structure: Structure) -> Rows:
+    return rows_of(structure, structure.data_sources)
+
+
+def _dep(structure: Structure) -> Rows:
+    return rows_of(structure, semantic(structure))
+
+
+def _rearrive(structure: Structure) -> Rows:
+    """bar.arrive to the next operation on the same CTA barrier by the same warp."""
+    rows = [0] * len(structure.events)
+    values = structure.values
+    for meeting in structure.rendezvous:
+        if meeting.kind is not RendezvousKind.CTA:
+            continue
+        for unit in meeting.units:
+            for thread in unit:
+                mine = [a for a in meeting.arrivals if structure.events[a.event].thread == thread]
+                for i, first in enumerate(mine):
+                    if first.waits:
+                        continue
+                    guard = structure.events[first.event].guard
+                    for later in mine[i + 1 :]:
+                        if later.event == first.event:
+                            continue
+                        other = structure.events[later.event].guard
+                        if values.both(guard, other) is not values.false:
+                            rows[first.event] |= 1 << later.event
+                        if other in (values.true, guard) and later.member is values.true:
+                            break
+    return tuple(rows)
+
+
+def _mismatch(structure: Structure) -> Rows:
+    """Operations of different threads that may be on one CTA barrier with different counts or kinds."""
+    rows = [0] * len(structure.events)
+    for meeting in structure.rendezvous:
+        if meeting.kind is not RendezvousKind.CTA:
+            continue
+        whole = len(meeting.units)
+        for a in meeting.arrivals:
+            for b in meeting.arrivals:
+                if structure.events[a.event].thread == structure.events[b.event].thread:
+                    continue
+                count, other = (whole if x.needed is None else x.needed for x in (a, b))
+                if count != other or a.reduces != b.reduces:
+                    rows[a.event] |= 1 << b.event
+    return tuple(rows)
+
+
+_RELATIONS: dict[str, Callable[[Structure], Rows]] = {
+    "po": _po,
+    "rmw": _rmw,
+    "id": _id,
+    "int": _int,
+    "ext": _ext,
+    "sr": _sr,
+    "scta": _scta,
+    "addr": _addr,
+    "data": _data,
+    "ctrl": _ctrl,
+    "dep": _dep,
+    "rearrive": _rearrive,
+    "mismatch": _mismatch,
+}
