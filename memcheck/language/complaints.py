@@ -1,0 +1,132 @@
+"""What to say where the grammar cannot go on: the fault, and what could stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    message: str
+    at: int
+    length: int
+    hint: str | None
+
+
+_NAMES = {
+    "HEADER": "`PTX NAME`",
+    "STRING": "a string",
+    "WORD": "a name",
+    "DIRECTIVE": "a word such as `.global`",
+    "NUMBER": "a number",
+    "REGISTER": "a register such as `P0:r1`",
+    "ADDRESS": "an address such as `[x+4]`",
+    "LOCATIONS": "`locations`",
+    "FILTER": "`filter`",
+    "QUANTIFIER": "`exists`, `~exists` or `forall`",
+    "COMPARE": "a comparison",
+    "ALIASES": "`aliases`",
+    "GRID": "`grid`",
+    "AND": "`/\\`",
+    "OR": "`\\/`",
+    "NOT": "`~`",
+    "COMMA": "`,`",
+    "SEMICOLON": "`;`",
+    "EQUAL": "`=`",
+    "AT": "`@`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LBRACE": "`{`",
+    "RBRACE": "`}`",
+    "LESSTHAN": "`<`",
+    "MORETHAN": "`>`",
+}
+_SILENT = frozenset(("PAIR", "NEGATED", "GUARD", "TRUTH", "AMPERSAND", "LABEL"))
+_WHAT = {
+    "test": "the test",
+    "entry": "the initial value",
+    "head": "the place of the thread",
+    "statement": "the instruction",
+    "tail": "the condition",
+}
+_INSTEAD = {
+    "&&": "write `/\\` for and",
+    "||": "write `\\/` for or",
+    "=>": "write `~ a \\/ b` for an implication",
+}
+
+
+def explain(text: str, start: str, at: int, token: str | None, expected: Iterable[str]) -> Fault:
+    """The fault at offset `at` of a clause; `token` is None where it ends too early."""
+    wanted = set(expected)
+    if token is None:
+        end = len(text.rstrip())
+        return Fault(f"{_WHAT[start]} ends too early", max(end - 1, 0), 1, _listed(wanted))
+    if start == "test":
+        return _frame(text, at, token, wanted)
+    near = text[at : at + 2]
+    first = token.split("\n")[0]
+    if near in _INSTEAD:
+        return Fault(f"unexpected `{near}`", at, 2, _INSTEAD[near])
+    if token == "[" or (text.rfind("[", 0, at) > text.rfind("]", 0, at) and start == "statement"):
+        return Fault(f"unexpected {_shown(first)}", at, len(first), "an address is `[x]`, `[x+4]`, `[r1]` or `[r1+4]`")
+    if token.isdigit() and "NUMBER" in wanted:
+        word = text[at:].split()[0].rstrip(",;)|")
+        hint = "write floating-point values as their bits: `0f3F800000`" if "." in word else None
+        return Fault(f"`{_clipped(word)}` is not a number", at, len(word), hint)
+    if first in ("exists", "forall", "filter", "locations") and start == "statement":
+        return Fault(f"unexpected `{first}`", at, len(first), "end the instruction, or the row, before it with `;`")
+    return Fault(f"unexpected {_shown(first)}", at, max(1, len(first)), _listed(wanted))
+
+
+def _frame(text: str, at: int, token: str, wanted: set[str]) -> Fault:
+    """Faults between the clauses."""
+    line = text[at:].split("\n", 1)[0].rstrip()
+    if "HEADER" in wanted:
+        at = len(text) - len(text.lstrip())
+        word = text[at:].split(maxsplit=1)[0] if text.strip() else ""
+        return Fault("a test begins with `PTX NAME`", at, max(1, len(word)), None)
+    if token[0] == '"':
+        return Fault("this string has no end", at, 1, 'write `"` at its end')
+    if "STRING" in wanted:
+        return Fault(f"unexpected {_shown(token[0])}", at, 1, "the initial state between `{` and `}` follows the name")
+    if "ROW" in wanted:
+        return Fault("this row has no end", at, max(1, len(line)), "every row ends with `;`")
+    if "CLAUSE" in wanted:
+        hint = "write `}` at its end" if token[0] == "{" else None
+        return Fault(f"unexpected {_shown(token[0])}", at, 1, hint or _listed({"RBRACE", "SEMICOLON"}))
+    if "HEAD_ROW" in wanted:
+        hint = "threads are `P0 @ cta 0 { … }`, or a row `P0 @ cta 0 | P1 @ cta 1 ;`"
+        return Fault("a thread is expected here", at, max(1, len(line)), hint)
+    hint = "threads are `P0 @ cta 0 { … }`; the condition, `exists (…)`, `~exists (…)` or `forall (…)`, comes last"
+    return Fault("a thread or the condition is expected here", at, max(1, len(line)), hint)
+
+
+def _shown(text: str) -> str:
+    return f"`{_clipped(text)}`" if text.isprintable() and text.strip() else f"character {text[:1]!r}"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+def _listed(wanted: set[str]) -> str | None:
+    names = sorted({_NAMES[name] for name in wanted - _SILENT if name in _NAMES}, key=lambda n: (n[0] == "`", n))
+    if not names or len(names) > 6:
+        return None
+    return "expected " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1])
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean …?` over the near names; the names themselves where they are few and none is near."""
+    options = sorted(set(known))
+    near = get_close_matches(word, options[:5000], n=2) if len(word) <= 100 else []
+    if near:
+        return "did you mean " + " or ".join(f"`{name}`" for name in near) + "?"
+    if 0 < len(options) <= 10:
+        return "known: " + ", ".join(f"`{name}`" for name in options)
+    return None

@@ -1,0 +1,313 @@
+"""The initial state: variables, aliases, initial registers. Types of untyped locations are left open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from memcheck.errors import SourceError, UnsupportedError
+from memcheck.language import syntax as s
+from memcheck.language.complaints import nearest
+from memcheck.language.numbers import small, value
+from memcheck.language.parse import clause as parse_clause
+from memcheck.language.position import Positions
+from memcheck.language.test import VariableKind
+from memcheck.ptx.qualifiers import Proxy, Space
+from memcheck.ptx.types import TYPES, ScalarType, TypeClass
+from memcheck.source import Span
+
+_SPACES = {"global": Space.GLOBAL, "shared": Space.SHARED_CTA, "shared::cta": Space.SHARED_CTA, "const": Space.CONST}
+_PROXIES = {
+    "generic": Proxy.GENERIC,
+    "texture": Proxy.TEXTURE,
+    "surface": Proxy.SURFACE,
+    "constant": Proxy.CONSTANT,
+}
+_DATA_TYPES = tuple(t for t in TYPES.values() if t.cls is not TypeClass.PREDICATE and t.lanes == 1)
+_OBJECTS = ("mbarrier", "tensormap", "multimem")
+_WORDS = (*_SPACES, *(t.name for t in _DATA_TYPES), *_OBJECTS, "align")
+MAX_ELEMENTS = 65536
+
+
+@dataclass(slots=True)
+class Draft:
+    """A variable before its type is known to all its names. `type` None: untyped, `x = 0`."""
+
+    name: str
+    span: Span
+    space: Space
+    type: ScalarType | None = None
+    """None: untyped. Of an alias: the type written before it, if any."""
+    count: int = 1
+    array: bool = False
+    align: int | None = None
+    init: tuple[tuple[int, Span], ...] = ()
+    initialised: bool = False
+    aliases: str | None = None
+    target_span: Span | None = None
+    stated: Space | None = None
+    """The state space written before an alias."""
+    proxy: Proxy = Proxy.GENERIC
+    kind: VariableKind = VariableKind.DATA
+    targets: tuple[tuple[str, Span], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InitialRegister:
+    """`P0:r1 = …`: a number, or the name of a variable whose address it is."""
+
+    thread: str
+    thread_span: Span
+    register: str
+    span: Span
+    value: int | str
+    value_span: Span
+
+
+@dataclass(slots=True)
+class Initial:
+    variables: dict[str, Draft] = field(default_factory=dict)
+    registers: list[InitialRegister] = field(default_factory=list)
+
+
+def read_entries(clauses: tuple[s.Clause, ...], positions: Positions) -> Initial:
+    """All entries; aliases and multimem targets are resolved, whatever their order."""
+    initial = Initial()
+    for part in clauses:
+        _Reader(initial, positions, part).read(parse_clause(positions, "entry", part))
+    for draft in initial.variables.values():
+        for name, span in draft.targets:
+            _multimem_target(initial, draft, name, span)
+    for draft in initial.variables.values():
+        if draft.aliases is not None:
+            draft.space = _root(initial.variables, draft).space
+    return initial
+
+
+def _multimem_target(initial: Initial, draft: Draft, name: str, span: Span) -> None:
+    target = initial.variables.get(name)
+    if target is None:
+        raise SourceError(f"`{name}` is not declared", span, nearest(name, initial.variables))
+    if target.space is not Space.GLOBAL or target.kind is not VariableKind.DATA or target.aliases is not None:
+        raise SourceError(f"a multimem address is over `.global` variables, and `{name}` is none", span)
+    if [n for n, _ in draft.targets].count(name) > 1:
+        raise SourceError(f"`{name}` is named twice", span)
+
+
+def _root(variables: dict[str, Draft], draft: Draft) -> Draft:
+    """The variable that an alias is another name of. Checks the aliases on the way."""
+    seen = [draft.name]
+    root = draft
+    while root.aliases is not None:
+        target, span = root.aliases, root.target_span or root.span
+        if target in seen:
+            raise SourceError(f"`{draft.name}` is an alias of itself", draft.span)
+        if target not in variables:
+            raise SourceError(f"`{target}` is not declared", span, nearest(target, set(variables) - set(seen)))
+        seen.append(target)
+        root = variables[target]
+        if root.kind is not VariableKind.DATA:
+            raise SourceError(f"`{target}` is a {root.kind.value} object and has no aliases", span)
+    if draft.stated is not None and draft.stated is not root.space:
+        raise SourceError(
+            f"`{root.name}` is .{root.space.value}, and its alias `{draft.name}` .{draft.stated.value}", draft.span
+        )
+    return root
+
+
+class _Reader:
+    """Reads one entry into `initial`."""
+
+    __slots__ = ("at", "initial", "positions", "text")
+
+    def __init__(self, initial: Initial, positions: Positions, part: s.Clause) -> None:
+        self.initial = initial
+        self.positions = positions
+        self.at = part.at
+        self.text = part.text
+
+    def span(self, word: s.Word | s.Number) -> Span:
+        return self.positions.span(self.at + word.at, len(word.text))
+
+    def number(self, number: s.Number) -> tuple[int, Span]:
+        return value(number, self.positions, self.at), self.span(number)
+
+    def read(self, entry: s.Entry) -> None:
+        if isinstance(entry, s.Cell):
+            if not isinstance(entry.value, s.Number):
+                hint = f"write `.global .b32 {entry.name.text}[2] = {{0, 0}}` for an array"
+                raise SourceError("an untyped location holds a number", self.span(entry.name), hint)
+            self.add(entry.name, Space.GLOBAL, init=(self.number(entry.value),), initialised=True)
+        elif isinstance(entry, s.RegisterValue):
+            self.register(entry)
+        elif isinstance(entry, s.Alias):
+            self.alias(entry)
+        elif isinstance(entry, s.Declaration):
+            self.declaration(entry)
+        else:
+            span = self.positions.span(self.at + entry.at, len("order"))
+            raise UnsupportedError("`order grid` is not supported yet", span)
+
+    def add(self, name: s.Word, space: Space, **fields: object) -> None:
+        text, span = name.text, self.span(name)
+        if text[0] == "%" or "." in text or ":" in text:
+            raise SourceError(f"`{text}` is no name for a variable", span)
+        if text in self.initial.variables:
+            first = self.initial.variables[text].span
+            raise SourceError(f"`{text}` is declared twice", span, f"first at line {first.line}")
+        self.initial.variables[text] = Draft(text, span, space, **fields)  # type: ignore[arg-type]
+
+    def register(self, entry: s.RegisterValue) -> None:
+        thread, name = entry.register
+        found: int | str
+        if isinstance(entry.value, s.Number):
+            found, span = self.number(entry.value)
+        else:
+            found, span = entry.value.word.text, self.span(entry.value.word)
+        register = InitialRegister(
+            _thread(thread.text), self.span(thread), name.text.removeprefix("%"), self.span(name), found, span
+        )
+        for other in self.initial.registers:
+            if (other.thread, other.register) == (register.thread, register.register):
+                raise SourceError(
+                    f"`{register.thread}:{register.register}` is set twice",
+                    self.span(thread),
+                    f"first at line {other.thread_span.line}",
+                )
+        self.initial.registers.append(register)
+
+    def alias(self, entry: s.Alias) -> None:
+        space = kind = None
+        for word, number in entry.qualifiers:
+            text = word.text[1:]
+            if number is None and text in _SPACES and space is None:
+                space = _SPACES[text]
+            elif number is None and text in TYPES and kind is None:
+                kind = TYPES[text]
+            else:
+                raise SourceError(
+                    f"`{word.text}` cannot stand before an alias",
+                    self.span(word),
+                    f"write `.global {entry.name.text} aliases {entry.target.text}`; the type is the target's",
+                )
+        proxy = Proxy.GENERIC
+        if entry.proxy is not None:
+            if entry.proxy.text not in _PROXIES:
+                raise SourceError(
+                    f"`{entry.proxy.text}` is no proxy of an alias",
+                    self.span(entry.proxy),
+                    nearest(entry.proxy.text, _PROXIES),
+                )
+            proxy = _PROXIES[entry.proxy.text]
+        self.add(
+            entry.name,
+            space or Space.GLOBAL,
+            stated=space,
+            type=kind,
+            aliases=entry.target.text,
+            target_span=self.span(entry.target),
+            proxy=proxy,
+        )
+
+    def declaration(self, entry: s.Declaration) -> None:
+        space: Space | None = None
+        kind: ScalarType | None = None
+        align: int | None = None
+        for word, number in entry.qualifiers:
+            text, span = word.text[1:], self.span(word)
+            if text == "align":
+                align = self.alignment(number, span, align)
+                continue
+            if number is not None:
+                raise SourceError(f"unexpected number after `{word.text}`", self.span(number))
+            if text in _OBJECTS:
+                self.object(entry, text, span)
+                return
+            if text in _SPACES:
+                if space is not None:
+                    raise SourceError("a variable has one state space", span)
+                space = _SPACES[text]
+            elif text == "param":
+                if not any(w.text == ".tensormap" for w, _ in entry.qualifiers):
+                    raise SourceError("`.param` is for tensor maps only", span, "use `.const` or `.global`")
+            elif text in TYPES and TYPES[text] in _DATA_TYPES:
+                if kind is not None:
+                    raise SourceError("a variable has one type", span)
+                kind = TYPES[text]
+            else:
+                raise SourceError(f"`{word.text}` is no state space or type", span, nearest(text, _WORDS))
+        if space is None or kind is None:
+            what = "state space" if space is None else "type"
+            hint = f"write `.global .b32 {entry.name.text}`"
+            raise SourceError(f"`{entry.name.text}` has no {what}", self.span(entry.name), hint)
+        self.data(entry, space, kind, align)
+
+    def data(self, entry: s.Declaration, space: Space, kind: ScalarType, align: int | None) -> None:
+        listed: tuple[tuple[int, Span], ...] = ()
+        if isinstance(entry.value, s.Number):
+            if entry.dimension is not None:
+                raise SourceError("an array is initialised with `{…}`", self.span(entry.value))
+            listed = (self.number(entry.value),)
+        elif isinstance(entry.value, s.Braces):
+            if entry.dimension is None:
+                raise SourceError("only an array is initialised with `{…}`", self.span(entry.name))
+            for item in entry.value.items:
+                if not isinstance(item, s.Number):
+                    raise SourceError("an array holds numbers", self.span(entry.name))
+            listed = tuple(self.number(item) for item in entry.value.items if isinstance(item, s.Number))
+        elif entry.value is not None:
+            raise SourceError(f"the initial value of `{entry.name.text}` is a number", self.span(entry.name))
+        count = 1
+        if entry.dimension is not None:
+            if entry.dimension.size is not None:
+                span = self.span(entry.dimension.size)
+                count = small(entry.dimension.size, self.positions, self.at, "the size of an array", MAX_ELEMENTS)
+            else:
+                span, count = self.span(entry.name), len(listed)
+            if count == 0:
+                raise SourceError("an array has at least one element", span)
+            if len(listed) > count:
+                raise SourceError(
+                    f"`{entry.name.text}` has {count} element{'s' * (count != 1)}, and {len(listed)} values",
+                    listed[count][1],
+                )
+        self.add(
+            entry.name,
+            space,
+            type=kind,
+            count=count,
+            array=entry.dimension is not None,
+            align=align,
+            init=listed,
+            initialised=entry.value is not None,
+        )
+
+    def alignment(self, number: s.Number | None, span: Span, given: int | None) -> int:
+        if number is None or given is not None:
+            raise SourceError("`.align` takes one number, once", span)
+        found = small(number, self.positions, self.at, "an alignment", 1 << 20)
+        if found == 0 or found & (found - 1):
+            raise SourceError("an alignment is a power of two", self.span(number))
+        return found
+
+    def object(self, entry: s.Declaration, what: str, span: Span) -> None:
+        if what != "multimem":
+            raise UnsupportedError(f"`.{what}` declarations are not supported yet", span)
+        if len(entry.qualifiers) != 1 or entry.dimension is not None or not isinstance(entry.value, s.Braces):
+            self.refuse_multimem(entry)
+        targets = []
+        for item in entry.value.items:
+            if not isinstance(item, s.Name):
+                self.refuse_multimem(entry)
+            targets.append((item.word.text, self.span(item.word)))
+        if not targets:
+            self.refuse_multimem(entry)
+        self.add(entry.name, Space.GLOBAL, kind=VariableKind.MULTIMEM, targets=tuple(targets))
+
+    def refuse_multimem(self, entry: s.Declaration) -> NoReturn:
+        hint = f"write `.multimem {entry.name.text} = {{x, y}}`"
+        raise SourceError("a multimem address is over a list of variables", self.span(entry.name), hint)
+
+
+def _thread(text: str) -> str:
+    return text if text[0] == "P" else f"P{text}"

@@ -1,0 +1,219 @@
+"""Syntax to Test: names resolved, places completed, instructions decoded, types of untyped locations found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from memcheck.errors import SourceError
+from memcheck.language import syntax as s
+from memcheck.language.accesses import accesses, finished
+from memcheck.language.complaints import nearest
+from memcheck.language.condition import Resolver, terms
+from memcheck.language.declarations import Draft, Initial, InitialRegister, read_entries
+from memcheck.language.expectations import read_expectations
+from memcheck.language.parse import MAX_DEPTH, depth
+from memcheck.language.parse import clause as parse_clause
+from memcheck.language.places import complete, read_head
+from memcheck.language.position import Positions
+from memcheck.language.registers import ThreadNames, special_registers, undeclared, width_by_name
+from memcheck.language.statements import Body, read_body
+from memcheck.language.test import (
+    Condition,
+    Expectation,
+    Observable,
+    Prop,
+    Quantifier,
+    RegisterTerm,
+    Test,
+    Thread,
+    VariableKind,
+)
+from memcheck.ptx.decode import decode
+from memcheck.ptx.instructions import Branch, Instruction
+from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
+from memcheck.ptx.qualifiers import Space
+from memcheck.ptx.raw import RawAddress, RawInstruction, RawName
+from memcheck.source import Span
+
+_THREAD = re.compile(r"P[0-9]{1,6}")
+_ADDRESS_OPERAND = {
+    **dict.fromkeys(("ld", "tld", "suld", "cold", "atom", "suatom"), 1),
+    **dict.fromkeys(("st", "sust", "red", "sured"), 0),
+}
+"""Where an instruction takes an address, whose brackets may be missing."""
+
+
+def elaborate(outline: s.Outline, comments: Sequence[s.Clause], positions: Positions) -> Test:
+    """The test of an outline. SourceError at the first fault."""
+    initial = read_entries(outline.entries, positions)
+    heads = [read_head(parse_clause(positions, "head", part), part, positions) for part in outline.heads]
+    threads: dict[str, int] = {}
+    for head in heads:
+        if not _THREAD.fullmatch(head.name):
+            raise SourceError(f"`{head.name}` is no name of a thread", head.span, "threads are named P0, P1, P2, …")
+        if head.name in threads:
+            raise SourceError(f"there are two threads `{head.name}`", head.span)
+        threads[head.name] = len(threads)
+    places, notes = complete(heads, outline.columns)
+    bodies = [read_body(statements, positions) for statements in outline.bodies]
+    notes += _imply_locations(initial, bodies, positions)
+    spaces = {name: draft.space for name, draft in initial.variables.items()}
+    names = [
+        ThreadNames(outline.columns, spaces, body.declared, tuple(body.labels), special_registers(place, places))
+        for body, place in zip(bodies, places)
+    ]
+    values = _initial_registers(initial, threads, names)
+    decoded = [_decode(body, thread_names) for body, thread_names in zip(bodies, names)]
+    found = [access for body, held in zip(decoded, values) for access in accesses(body, held)]
+    variables = finished(initial.variables, found)
+    resolver = Resolver(threads, names, variables, places, positions)
+    tail: s.Tail = parse_clause(positions, "tail", outline.tail) if outline.tail else s.Tail((), None, None)
+    at = outline.tail.at if outline.tail else 0
+    filter_ = None if tail.filter is None else _prop(tail.filter, resolver, at, positions)
+    condition = None
+    if tail.condition is not None and outline.tail is not None:
+        condition = _condition(tail.condition, resolver, outline.tail, positions)
+    observed = _observed(tail, condition, resolver, at)
+    test = Test(
+        name=outline.name.text,
+        description=outline.description,
+        source=positions.source,
+        columns=outline.columns,
+        threads=tuple(
+            Thread(index, head.name, place, body, raw.labels, held, thread_names.used, head.span)
+            for index, (head, place, body, raw, held, thread_names) in enumerate(
+                zip(heads, places, decoded, bodies, values, names)
+            )
+        ),
+        variables=variables,
+        condition=condition,
+        filter=filter_,
+        observed=observed,
+        notes=(*notes, *resolver.notes),
+    )
+    return replace(test, expectations=_expectations(test, comments, resolver)) if comments else test
+
+
+def _imply_locations(initial: Initial, bodies: Sequence[Body], positions: Positions) -> list[str]:
+    """Adds locations that only the threads name, as 32-bit globals; what may be a slip of the pen is refused."""
+    named: dict[str, Span] = {}
+    for body in bodies:
+        for raw in body.instructions:
+            for operand in _location_names(raw):
+                if operand.name not in body.declared:
+                    named.setdefault(operand.name, operand.span)
+    for register in initial.registers:
+        if isinstance(register.value, str):
+            named.setdefault(register.value, register.value_span)
+    notes = []
+    for name, span in named.items():
+        if name in initial.variables or width_by_name(name) is not None:
+            continue
+        once = len(re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", positions.source.text)) == 1
+        if once and get_close_matches(name, initial.variables, n=1):
+            raise undeclared(name, span, tuple(initial.variables))
+        initial.variables[name] = Draft(name, span, Space.GLOBAL)
+        notes.append(f"{name} is not declared: a global location that starts at 0")
+    return notes
+
+
+def _location_names(raw: RawInstruction) -> Iterator[RawName]:
+    bare = _ADDRESS_OPERAND.get(raw.words[0], -1)
+    for index, operand in enumerate(raw.operands):
+        if isinstance(operand, RawAddress):
+            operand = operand.base if operand.span.length > len(getattr(operand.base, "name", "")) else operand
+        elif index != bare:
+            continue
+        if isinstance(operand, RawName) and not operand.percent and not operand.negated and operand.name != "_":
+            yield operand
+
+
+def _initial_registers(
+    initial: Initial, threads: dict[str, int], names: Sequence[ThreadNames]
+) -> list[dict[str, Operand]]:
+    values: list[dict[str, Operand]] = [{} for _ in names]
+    for entry in initial.registers:
+        index = threads.get(entry.thread)
+        if index is None:
+            raise SourceError(f"there is no thread `{entry.thread}`", entry.thread_span, nearest(entry.thread, threads))
+        register = names[index].register(RawName(entry.register, entry.span))
+        values[index][entry.register] = _initial_value(entry, register)
+    return values
+
+
+def _initial_value(entry: InitialRegister, register: Register) -> Operand:
+    if isinstance(entry.value, str):
+        if register.width < 32:
+            raise SourceError(f"`{register.name}` has {register.width} bits, too few for an address", entry.span)
+        return AddressOf(entry.value)
+    bits = register.width
+    if not -(1 << bits - 1 if bits > 1 else 1) <= entry.value < 1 << bits:
+        raise SourceError(f"{entry.value} does not fit in the {bits} bits of `{register.name}`", entry.value_span)
+    return Immediate(entry.value % (1 << bits))
+
+
+def _decode(body: Body, names: ThreadNames) -> tuple[Instruction, ...]:
+    decoded = []
+    for raw in body.instructions:
+        instruction = decode(raw, names)
+        if isinstance(instruction, Branch) and instruction.target not in body.labels:
+            span = raw.operands[-1].span if raw.operands else raw.span
+            hint = nearest(instruction.target, body.labels)
+            raise SourceError(f"there is no label `{instruction.target}` in this thread", span, hint)
+        decoded.append(instruction)
+    return tuple(decoded)
+
+
+def _prop(node: s.PropSyntax, resolver: Resolver, at: int, positions: Positions) -> Prop:
+    if depth(node) > MAX_DEPTH:
+        raise SourceError(f"this condition is nested more than {MAX_DEPTH} deep", positions.span(at, 1))
+    return resolver.prop(node, at)
+
+
+def _condition(node: s.ConditionSyntax, resolver: Resolver, part: s.Clause, positions: Positions) -> Condition:
+    quantifier = node.quantifier
+    return Condition(
+        Quantifier(quantifier.text),
+        _prop(node.prop, resolver, part.at, positions),
+        " ".join(part.text[quantifier.at :].split()),
+        positions.span(part.at + quantifier.at, len(quantifier.text)),
+    )
+
+
+def _observed(tail: s.Tail, condition: Condition | None, resolver: Resolver, at: int) -> tuple[Observable, ...]:
+    """What final states are over: the terms of `locations` and of the condition, or everything where there are none."""
+    found: dict[Observable, None] = {}
+    for node in tail.locations:
+        if isinstance(node, s.Number):
+            raise SourceError("a number is no location", resolver.positions.span(at + node.at, len(node.text)))
+        if isinstance(node, s.MemoryName) and node.element is None and node.instance is None:
+            variable = resolver.variables.get(node.name.text)
+            if variable is not None and variable.array and variable.kind is VariableKind.DATA:
+                found.update(dict.fromkeys(resolver.elements(variable)))
+                continue
+        found[resolver.observable(node, at)] = None
+    if condition is not None:
+        found.update(dict.fromkeys(terms(condition.prop)))
+    return tuple(found) or tuple(resolver.everything())
+
+
+def _expectations(test: Test, comments: Sequence[s.Clause], resolver: Resolver) -> tuple[Expectation, ...]:
+    prefix = "locations ["
+
+    def resolve(key: str, at: int) -> Observable:
+        part = s.Clause(f"{prefix}{key}]", at - len(prefix))
+        tree: s.Tail = parse_clause(resolver.positions, "tail", part)
+        node = tree.locations[0] if len(tree.locations) == 1 else None
+        if node is None or isinstance(node, s.Number):
+            raise SourceError(f"`{key[:80]}` is no register or location", resolver.positions.span(at, max(1, len(key))))
+        return resolver.observable(node, part.at)
+
+    def describe(term: Observable) -> tuple[str, int]:
+        if isinstance(term, RegisterTerm):
+            return test.key(term), test.threads[term.thread].widths[term.name]
+        return test.key(term), test.variables[term.variable].type.size * 8
+
+    return read_expectations(comments, resolver.positions, resolve, test.observed, describe)

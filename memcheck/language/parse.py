@@ -1,0 +1,374 @@
+# ruff: noqa: N802  (methods named as the terminals of the grammar)
+"""Text to syntax tree, with lark: the outline of a file, and each of its clauses.
+
+Clauses recur within and between tests (`P0:r0 = 0`, `ld.relaxed.gpu r0, x`), so their trees are kept and shared.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from memcheck.errors import SourceError
+from memcheck.language import complaints
+from memcheck.language import syntax as s
+from memcheck.language.position import Positions
+
+Start = Literal["entry", "head", "statement", "tail"]
+
+MAX_DEPTH = 100
+"""Nesting of a condition, counted in alternations; readers of the tree may recurse."""
+
+
+def outline(positions: Positions, text: str) -> s.Outline:
+    """Cuts `text` (the source's, comments blanked) into clauses. SourceError where its frame is broken."""
+    try:
+        cut: Any = _parser().parse(text, start="test")
+    except UnexpectedInput as error:
+        raise _located(error, text, "test").at(positions, 0) from None
+    bodies = _columns(positions, cut.heads, cut.rows) if cut.columns else cut.bodies
+    return s.Outline(cut.name, cut.description, cut.entries, cut.columns, cut.heads, bodies, cut.tail)
+
+
+def clause(positions: Positions, start: Start, part: s.Clause) -> Any:
+    """The tree of one clause; its offsets are relative to the clause. SourceError where it is malformed."""
+    try:
+        return _tree(start, part.text)
+    except MalformedError as error:
+        raise error.at(positions, part.at) from None
+
+
+class MalformedError(Exception):
+    """A fault in a clause, at an offset of it."""
+
+    def __init__(self, fault: complaints.Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+    def at(self, positions: Positions, base: int) -> SourceError:
+        fault = self.fault
+        return SourceError(fault.message, positions.span(base + fault.at, fault.length), fault.hint)
+
+
+@lru_cache(maxsize=8192)
+def _tree(start: Start, text: str) -> Any:
+    try:
+        return _parser().parse(text, start=start)
+    except UnexpectedInput as error:
+        raise _located(error, text, start) from None
+
+
+def _located(error: UnexpectedInput, text: str, start: str) -> MalformedError:
+    expected: set[str] = set()
+    at = max(error.pos_in_stream or 0, 0)
+    found = _LEXEME.match(text, at)
+    token = found.group() if found else None
+    if isinstance(error, UnexpectedToken):
+        expected = set(error.accepts or error.expected)
+        if error.token.type == "$END":
+            token = None
+        elif error.token.type not in _COARSE:
+            token = str(error.token)
+    elif isinstance(error, UnexpectedCharacters):
+        expected = set(error.allowed or ())
+    return MalformedError(complaints.explain(text, start, at, token, expected))
+
+
+_COARSE = frozenset(("HEADER", "CLAUSE", "BLOCK_HEAD", "HEAD_ROW", "ROW", "TAIL"))
+_LEXEME = re.compile(r"%?[\w$]+(?:(?:\.|::)\w+)*|\S")
+
+
+_CUT = re.compile(r"%?[A-Za-z_$][\w$]*\s*\|\s*%?[A-Za-z_$][\w$]*(?=\s*,)|(\|)")
+
+
+def _cells(row: s.Clause) -> list[s.Clause]:
+    """A row cut at `|`; the one of a pair of destinations, `d|p,`, stays."""
+    cells, begin = [], 0
+    for match in _CUT.finditer(row.text):
+        if match.group(1):
+            cells.append(s.Clause(row.text[begin : match.start()], row.at + begin))
+            begin = match.end()
+    cells.append(s.Clause(row.text[begin:], row.at + begin))
+    return cells
+
+
+def _columns(
+    positions: Positions, heads: tuple[s.Clause, ...], rows: tuple[s.Clause, ...]
+) -> tuple[tuple[s.Clause, ...], ...]:
+    bodies: list[list[s.Clause]] = [[] for _ in heads]
+    for row in rows:
+        cells = _cells(row)
+        if len(cells) != len(heads):
+            extra = len(cells) > len(heads)
+            cell = cells[len(heads)] if extra else cells[-1]
+            text = cell.text.strip()
+            at = cell.at + len(cell.text) - len(cell.text.lstrip()) if text else cell.at
+            raise SourceError(
+                f"this row has {len(cells)} cell{'s' * (len(cells) != 1)}, and the test {len(heads)}"
+                f" thread{'s' * (len(heads) != 1)}",
+                positions.span(at, max(1, len(text.split("\n")[0]))),
+                "separate threads with `|` and end every row with `;`",
+            )
+        for body, cell in zip(bodies, cells):
+            text = cell.text.strip()
+            if text:
+                body.append(s.Clause(text, cell.at + cell.text.index(text)))
+    return tuple(map(tuple, bodies))
+
+
+def _trimmed(token: Token, end: str) -> s.Clause:
+    text = token.removesuffix(end).rstrip()
+    return s.Clause(text, token.start_pos or 0)
+
+
+class _Outline(NamedTuple):
+    """What the start `test` gives; the bodies of columns are rows still."""
+
+    name: s.Clause
+    description: tuple[str, ...]
+    entries: tuple[s.Clause, ...]
+    columns: bool
+    heads: tuple[s.Clause, ...]
+    bodies: tuple[tuple[s.Clause, ...], ...]
+    rows: tuple[s.Clause, ...]
+    tail: s.Clause | None
+
+
+_ADDRESS = re.compile(r"\[?\s*(?P<base>-?%?[\w$]+)\s*(?P<offset>[+-]\s*-?\s*\w+)?\s*\]?")
+
+
+def _inner(token: Token, skip: str) -> s.Word:
+    """The name in a token like `@ ! %p`."""
+    name = token.lstrip(skip)
+    return s.Word(name, (token.start_pos or 0) + len(token) - len(name))
+
+
+def _halves(token: Token, mark: str) -> tuple[s.Word, s.Word]:
+    """The names around the mark in `P0:r0`, `d|p`."""
+    at = token.start_pos or 0
+    first, second = token.split(mark)
+    name = second.lstrip()
+    return s.Word(first.rstrip(), at), s.Word(name, at + len(token) - len(name))
+
+
+class _Builder(Transformer[Token, Any]):
+    """Builds the tree bottom-up as the parser reduces. Methods in capitals are for the terminal of that name."""
+
+    # --- terminals
+
+    def WORD(self, token: Token) -> s.Word:
+        return s.Word(str(token), token.start_pos or 0)
+
+    DIRECTIVE = COMPARE = WORD
+
+    def NUMBER(self, token: Token) -> s.Number:
+        return s.Number("".join(token.split()), token.start_pos or 0)
+
+    def LABEL(self, token: Token) -> s.Word:
+        return s.Word(token[:-1].rstrip(), token.start_pos or 0)
+
+    def GUARD(self, token: Token) -> s.Word | s.Negated:
+        word = _inner(token, "@! \t\r\n\f\v")
+        return s.Negated(word) if "!" in token else word
+
+    def NEGATED(self, token: Token) -> s.Negated:
+        return s.Negated(_inner(token, "! \t\r\n\f\v"))
+
+    def PAIR(self, token: Token) -> s.Pair:
+        return s.Pair(*_halves(token, "|"), len(token))
+
+    def REGISTER(self, token: Token) -> s.RegisterName:
+        return s.RegisterName(*_halves(token, ":"))
+
+    def ADDRESS(self, token: Token) -> s.AddressSyntax:
+        at = token.start_pos or 0
+        match = _ADDRESS.fullmatch(token)
+        assert match is not None
+        text, begin = match["base"], at + match.start("base")
+        base = s.Number(text, begin) if text[0].isdigit() or text[0] == "-" else s.Word(text, begin)
+        offset = None
+        if match["offset"]:
+            sign = "-" if match["offset"].count("-") == 1 else ""
+            digits = match["offset"].lstrip("+- \t\r\n\f\v")
+            offset = s.Number(sign + digits, at + match.start("offset"))
+        return s.AddressSyntax(base, offset, at, len(token))
+
+    SUM = ADDRESS
+
+    # --- outline
+
+    def test(self, children: list[Any]) -> _Outline:
+        header, *rest = children
+        name = header.split()[-1]
+        strings = tuple(str(child[1:-1]) for child in rest if getattr(child, "type", "") == "STRING")
+        entries = tuple(_trimmed(t, ";") for t in rest if getattr(t, "type", "") == "CLAUSE" and t != ";")
+        tail = rest[-1] if isinstance(rest[-1], Token) else None
+        end = None if tail is None else s.Clause(str(tail), tail.start_pos or 0)
+        title = s.Clause(name, len(header) - len(name))
+        columns = next((child for child in rest if isinstance(child, list)), None)
+        if columns is not None:
+            heads = tuple(_cells(_trimmed(columns[0], ";")))
+            rows = tuple(_trimmed(row, ";") for row in columns[1:])
+            return _Outline(title, strings, entries, True, heads, (), rows, end)
+        blocks = [child for child in rest if isinstance(child, tuple)]
+        heads, bodies = (tuple(part) for part in zip(*blocks))
+        return _Outline(title, strings, entries, False, heads, bodies, (), end)
+
+    def block(self, children: list[Token]) -> tuple[s.Clause, tuple[s.Clause, ...]]:
+        return _trimmed(children[0], "{"), tuple(_trimmed(child, ";") for child in children[1:] if child != ";")
+
+    def columns(self, children: list[Token]) -> list[Token]:
+        return children
+
+    # --- entries
+
+    def cell(self, children: list[Any]) -> s.Cell:
+        return s.Cell(*children)
+
+    def register_value(self, children: list[Any]) -> s.RegisterValue:
+        return s.RegisterValue(*children)
+
+    def declaration(self, children: list[Any]) -> s.Declaration:
+        qualifiers = tuple(child for child in children if isinstance(child, s.Qualifier))
+        name, *rest = children[len(qualifiers) :]
+        dimension = rest.pop(0) if rest and isinstance(rest[0], s.Dimension) else None
+        return s.Declaration(qualifiers, name, dimension, rest[0] if rest else None)
+
+    def qualifier(self, children: list[Any]) -> s.Qualifier:
+        return s.Qualifier(children[0], children[1] if len(children) > 1 else None)
+
+    def dimension(self, children: list[s.Number]) -> s.Dimension:
+        return s.Dimension(children[0] if children else None)
+
+    def alias(self, children: list[Any]) -> s.Alias:
+        qualifiers = tuple(child for child in children if isinstance(child, s.Qualifier))
+        name, *rest = children[len(qualifiers) :]
+        proxy = rest[0] if isinstance(rest[0], s.Proxied) else None
+        return s.Alias(qualifiers, name, proxy.word if proxy else None, rest[-1])
+
+    def proxy(self, children: list[s.Word]) -> s.Proxied:
+        return s.Proxied(children[0])
+
+    def order(self, children: list[Any]) -> s.Order:
+        word, before, _, after, *mode = children
+        return s.Order(before, after, mode[0] if mode else None, word.start_pos or 0)
+
+    def name(self, children: list[Any]) -> s.Name:
+        return s.Name(children[-1])
+
+    def braces(self, children: list[Any]) -> s.Braces:
+        return s.Braces(tuple(children))
+
+    def field(self, children: list[Any]) -> s.Field:
+        return s.Field(*children)
+
+    # --- threads
+
+    def head(self, children: list[Any]) -> s.Head:
+        return s.Head(children[0], tuple(children[1:]))
+
+    def place(self, children: list[Any]) -> s.PlaceField:
+        return s.PlaceField(*children)
+
+    def statement(self, children: list[Any]) -> s.Statement:
+        body = children.pop() if children and not isinstance(children[-1], s.Word) else None
+        return s.Statement(tuple(children), body)
+
+    def instruction(self, children: list[Any]) -> s.InstructionSyntax:
+        return s.InstructionSyntax(None, children[0], tuple(children[1:]))
+
+    def guarded(self, children: list[Any]) -> s.InstructionSyntax:
+        return s.InstructionSyntax(children[0], children[1], tuple(children[2:]))
+
+    def registers(self, children: list[Any]) -> s.RegisterLine:
+        count = sum(isinstance(child, s.Word) for child in children)
+        return s.RegisterLine(tuple(children[:count]), tuple(children[count:]))
+
+    def register(self, children: list[Any]) -> s.RegisterDeclaration:
+        return s.RegisterDeclaration(children[0], children[1] if len(children) > 1 else None)
+
+    def vector(self, children: list[Any]) -> s.Vector:
+        return s.Vector(tuple(children))
+
+    def tensor(self, children: list[Any]) -> s.Tensor:
+        return s.Tensor(children[0])
+
+    # --- condition
+
+    def tail(self, children: list[Any]) -> s.Tail:
+        parts: dict[str, Any] = dict(children)
+        return s.Tail(parts.get("locations", ()), parts.get("filter"), parts.get("condition"))
+
+    def locations(self, children: list[Any]) -> tuple[str, tuple[s.TermSyntax, ...]]:
+        return "locations", tuple(children[1:])
+
+    def filter(self, children: list[Any]) -> tuple[str, s.PropSyntax]:
+        return "filter", children[1]
+
+    def condition(self, children: list[Any]) -> tuple[str, s.ConditionSyntax]:
+        word = children[0]
+        quantifier = s.Word("".join(word.split()), word.start_pos or 0)
+        return "condition", s.ConditionSyntax(quantifier, children[1])
+
+    def disjunction(self, children: list[Any]) -> s.PropSyntax:
+        return _connected(False, [child for child in children if not isinstance(child, Token)])
+
+    def conjunction(self, children: list[Any]) -> s.PropSyntax:
+        return _connected(True, [child for child in children if not isinstance(child, Token)])
+
+    def negation(self, children: list[Any]) -> s.PropSyntax:
+        body = children[1]
+        return body.body if isinstance(body, s.Negation) else s.Negation(body, depth(body) + 1)
+
+    def truth(self, children: list[Token]) -> s.TruthSyntax:
+        return s.TruthSyntax(children[0] == "true")
+
+    def comparison(self, children: list[Any]) -> s.Comparison:
+        left, op, right = children
+        return s.Comparison(op, left, right)
+
+    def memory(self, children: list[Any]) -> s.MemoryName:
+        name, *rest = children
+        element = rest.pop(0).size if rest and isinstance(rest[0], s.Dimension) else None
+        return s.MemoryName(name, element, rest[0] if rest else None)
+
+    def index(self, children: list[s.Number]) -> s.Dimension:
+        return s.Dimension(children[0])
+
+    def instance(self, children: list[s.PlaceField]) -> s.PlaceField:
+        return children[0]
+
+
+def depth(prop: s.PropSyntax) -> int:
+    """Nesting of a proposition."""
+    return prop.depth if isinstance(prop, (s.Negation, s.Connective)) else 1
+
+
+def _connected(conjunction: bool, parts: list[s.PropSyntax]) -> s.PropSyntax:
+    """One connective of all parts; a part that is the same connective gives its own parts."""
+    flat: list[s.PropSyntax] = []
+    for part in parts:
+        if isinstance(part, s.Connective) and part.conjunction is conjunction:
+            flat += part.parts
+        else:
+            flat.append(part)
+    if len(flat) == 1:
+        return flat[0]
+    return s.Connective(conjunction, tuple(flat), 1 + max(map(depth, flat)))
+
+
+@cache
+def _parser() -> Lark:
+    return Lark.open(
+        str(Path(__file__).with_name("litmus.lark")),
+        parser="lalr",
+        lexer="contextual",
+        start=["test", "entry", "head", "statement", "tail"],
+        maybe_placeholders=False,
+        cache=True,
+        transformer=_Builder(),
+    )
