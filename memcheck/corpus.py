@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcheck.errors import MemcheckError
-from memcheck.source import SourceFile
+from memcheck.errors import MemcheckError, SourceError
+from memcheck.source import SourceFile, Span
 
 if TYPE_CHECKING:
     from memcheck.language.test import Test
@@ -54,19 +54,21 @@ def header(text: str) -> str | None:
 
 
 def read(path: str) -> SourceFile:
-    """A file's text, or standard input for `-`; MemcheckError where it cannot be read or is not UTF-8."""
+    """A file's text, or standard input for `-`, with `\n` at line ends; MemcheckError where it is no UTF-8 text."""
+    name = "<stdin>" if path == STDIN else path
     try:
-        if path == STDIN:
-            return SourceFile("<stdin>", sys.stdin.buffer.read().decode())
-        return SourceFile(path, Path(path).read_bytes().decode())
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MemcheckError(f"{path}: {reason}.") from None
+    try:
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise MemcheckError(
-            f"{path}: not UTF-8 text (byte {error.start} is 0x{error.object[error.start]:02x})."
-        ) from None
-    except OSError as error:
-        raise MemcheckError(f"{path}: {error.strerror or error}.") from None
-    except ValueError as error:  # a null byte in the path
-        raise MemcheckError(f"{path!r}: {error}.") from None
+        before = data[: error.start].decode(errors="replace")
+        source = SourceFile(name, before)
+        span = Span(source, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise SourceError(f"this is no UTF-8 text: a byte 0x{data[error.start]:02x}", span) from None
+    return SourceFile(name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def cases(path: str) -> list[Case]:
@@ -127,7 +129,9 @@ def _in_suite(name: str) -> list[Case]:
     paths = list(walk(root))
 
     def files(wanted: str) -> list[Case]:
-        return next((cases(path) for path in paths if wanted in (os.path.relpath(path, root), os.path.basename(path))), [])
+        return next(
+            (cases(path) for path in paths if wanted in (os.path.relpath(path, root), os.path.basename(path))), []
+        )
 
     if found := files(name):
         return found

@@ -21,6 +21,10 @@ class SourceError(MemcheckError):
         self.span = span
         self.hint = hint
 
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, Span, str | None]]:
+        """Errors travel between processes."""
+        return type(self), (self.message, self.span, self.hint)
+
     def __str__(self) -> str:
         text = f"{self.span.where}: {self.message}\n{self.span.excerpt()}"
         return f"{text}\n  {self.hint}" if self.hint else text

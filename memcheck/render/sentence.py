@@ -21,7 +21,7 @@ def sentence(report: Report) -> Sentence:
     if report.error is not None:
         return Sentence("✗", "error", "bad", report.error)
     if report.outside:
-        return Sentence("?", "outside", "doubt", "The model says nothing about this test: its axioms do not apply.")
+        return Sentence("?", "outside", "doubt", "The model says nothing: its axioms do not apply to this test.")
     if report.undecided is not None:
         found = f" Found so far: {count(len(report.states), 'final state')}." if report.states else ""
         return Sentence("?", "undecided", "doubt", f"Not decided: {report.undecided.rstrip('.')}.{found}")

@@ -122,6 +122,12 @@ def test_a_file_comes_before_the_suite(suite):
     assert corpus.find("MP")[0].name == "mine"
 
 
+def test_line_ends_and_byte_order_marks_are_read_away(tmp_path):
+    path = tmp_path / "windows.litmus"
+    path.write_bytes(b"\xef\xbb\xbfPTX a\r\n{}\rP0 {}\n")
+    assert corpus.read(str(path)).text == "PTX a\n{}\nP0 {}\n"
+
+
 @pytest.mark.usefixtures("fakes")
 def test_load(suite):
     assert corpus.load("PTX text\n").name == "text"
