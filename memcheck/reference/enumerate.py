@@ -73,36 +73,18 @@ class _Search:
         for trace in traces(self.structure, self.domains):
             self.count()
             locations = Locations(trace, self.cells)
+            sources = _sources(locations)
+            if not all(sources.values()):
+                continue
             po = program_order(trace)
-            strong = strong_pairs(locations)
+            sources = _without_thread_causality(locations, po, sources)
+            strong = strong_pairs(locations) if all(sources.values()) else frozenset()
             for chosen in generations(trace):
-                for rf in self._reads_from(locations, po):
+                for writes in product(*sources.values()):
                     self.count()
+                    rf = dict(zip(sources, writes))
                     if axioms.no_thin_air(trace, rf, self.depends, chosen, po):
                         yield from self._ordered(locations, po, strong, chosen, rf)
-
-    def _reads_from(self, locations: Locations, po: Pairs) -> Iterator[dict[tuple[int, Cell], int]]:
-        """8.9.7, rule 1: for each cell of each read a write of the value returned; causality within a thread already
-        rules some out."""
-        trace = locations.trace
-        alone = Causality(locations, po, frozenset(), frozenset()).proxy_preserved
-        writes = [INITIAL, *(e for e in trace.executed if trace.event(e).kind is Kind.WRITE)]
-        slots: dict[tuple[int, Cell], list[int]] = {}
-        for r in trace.executed:
-            if trace.event(r).kind is not Kind.READ:
-                continue
-            for cell in sorted(locations.of(r)):
-                here = [w for w in writes if cell in locations.of(w)]
-                earlier = [w for w in here if (w, r) in alone]
-                slots[r, cell] = [
-                    w
-                    for w in here
-                    if locations.value_of(w, cell) == locations.value_of(r, cell)
-                    and (r, w) not in alone
-                    and not any(w == INITIAL or (w, e) in alone for e in earlier)
-                ]
-        for sources in product(*slots.values()):
-            yield dict(zip(slots, sources))
 
     def _ordered(
         self, locations: Locations, po: Pairs, strong: Pairs, chosen: tuple[Generations, ...], rf: ReadsFrom
@@ -129,6 +111,40 @@ class _Search:
                 execution = Consistent(locations, rf, chosen, causality, strong, coherence)
                 if all(pair in coherence for pair, _ in torn) and _allowed(execution):
                     yield execution
+
+
+Sources = dict[tuple[int, Cell], list[int]]
+"""For each cell of each executed read the writes that it may return there."""
+
+
+def _sources(locations: Locations) -> Sources:
+    """8.9.7, rule 1: the writes of the value that the read returns."""
+    trace = locations.trace
+    writes = [INITIAL, *(e for e in trace.executed if trace.event(e).kind is Kind.WRITE)]
+    return {
+        (r, cell): [
+            w for w in writes if cell in locations.of(w) and locations.value_of(w, cell) == locations.value_of(r, cell)
+        ]
+        for r in trace.executed
+        if trace.event(r).kind is Kind.READ
+        for cell in sorted(locations.of(r))
+    }
+
+
+def _without_thread_causality(locations: Locations, po: Pairs, sources: Sources) -> Sources:
+    """Those left by 8.10.6 when program order is all the causality there is: more of it only rules out more."""
+    trace = locations.trace
+    alone = Causality(locations, po, frozenset(), frozenset()).proxy_preserved
+    writes = [e for e in trace.executed if trace.event(e).kind is Kind.WRITE]
+    left: Sources = {}
+    for (r, cell), choices in sources.items():
+        earlier = [w for w in writes if cell in locations.of(w) and (w, r) in alone]
+        left[r, cell] = [
+            w
+            for w in choices
+            if (r, w) not in alone and not any(w == INITIAL or (w, later) in alone for later in earlier)
+        ]
+    return left
 
 
 def _allowed(execution: Consistent) -> bool:
