@@ -1,16 +1,20 @@
 """Dependencies: syntactic ones as herd has them, and the real ones that thin air is about (8.10.4).
 
 A real dependency: over the values that the reads of a thread can have, changing one read alone changes whether an event
-happens, where it is, or what it writes. Where the combinations are too many, every read that it mentions counts.
+happens, where it is, or what it writes. Where the combinations are too many to look through, a read counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memcheck.events.domains import Domains, analyse, assignments, conditions, happens
+from memcheck.events.constraints import Assignments, TooManyError, conjuncts, requirements
+from memcheck.events.domains import Domains, analyse
 from memcheck.events.structure import Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
+
+LIMIT = 1 << 14
+"""Combinations of values looked through for one read and one event."""
 
 Doing = tuple[int, ...]
 """What an event does: its address and value, or which barriers it takes part in."""
@@ -36,10 +40,9 @@ def semantic(structure: Structure) -> dict[int, frozenset[int]]:
             if event.address.support:
                 result[event.index] = _movers(structure, event.address)
             continue
-        parts = _parts(structure, event)
-        pairs = conditions(structure, event)
-        if any(v.support for v in parts) or any(a.support or b.support for a, b in pairs):
-            result[event.index] = _depends_on(structure, event)
+        required = requirements(structure, event)
+        if required or any(value.support for value in _parts(structure, event)):
+            result[event.index] = _depends_on(structure, event, required)
     return {event: reads for event, reads in result.items() if reads}
 
 
@@ -67,72 +70,94 @@ def _twins(structure: Structure, domains: Domains, event: Event) -> list[Event]:
     found = [event]
     if event.guard.is_const:
         return found
+    every = Assignments(structure, domains.reads, LIMIT)
     for other in structure.events:
         if other is event or other.guard.is_const or not _alike(event, other):
             continue
-        every = assignments(structure, (event.guard, other.guard), domains.reads)
-        if every is None:
-            continue
-        if not any(evaluate(event.guard, *a) and evaluate(other.guard, *a) for a in every):
+        both = conjuncts(structure.values, structure.values.both(event.guard, other.guard))
+        if not every.possible(both):
             found.append(other)
     return found
 
 
-def _depends_on(structure: Structure, event: Event) -> frozenset[int]:
+def _depends_on(structure: Structure, event: Event, required: Sequence[Value]) -> frozenset[int]:
+    """The reads that alone can turn what the event does into what neither it nor a twin does."""
     domains = analyse(structure)
-    found = _vary(structure, domains, _twins(structure, domains, event))
-    if found is None:
-        # alone it has fewer combinations, and depends on no less
-        found = _vary(structure, domains, [event])
-    if found is None:
-        mentioned = [*_parts(structure, event), *(v for pair in conditions(structure, event) for v in pair)]
-        found = frozenset[int]().union(*(value.support for value in mentioned))
-    return found
+    every = Assignments(structure, domains.reads, LIMIT)
+    twins = _twins(structure, domains, event)
+    table = [(_parts(structure, e), requirements(structure, e)) for e in twins]
+    found = set()
+    for read in _varied(domains, (*_parts(structure, event), *required)):
+        inside, start = list(required), [structure.values.read(read, 8 * structure.events[read].size)]
+        if len(twins) == 1:
+            # what shares no read with this one is as it is, if only it can be
+            inside, apart = every.component([*start, *_touching(table[0][0], read)], required)
+            if not every.possible(apart):
+                continue
+        else:
+            start += [v for parts, conditions in table for v in (*parts, *conditions)]
+        if _changes(every, read, table, inside, start):
+            found.add(read)
+    return frozenset(found)
 
 
-def _vary(structure: Structure, domains: Domains, twins: Sequence[Event]) -> frozenset[int] | None:
-    """The reads that alone can turn what the first event does into what no twin does; None: too many combinations."""
-    table = [(_parts(structure, e), conditions(structure, e)) for e in twins]
-    looked_at = [v for parts, pairs in table for v in (*parts, *(x for pair in pairs for x in pair))]
-    support = sorted(r for r in frozenset[int]().union(*(v.support for v in looked_at)) if len(domains.reads[r]) > 1)
-    if not support:
-        return frozenset()
-    every = assignments(structure, looked_at, domains.reads)
-    if every is None:
-        return None
-    groups: dict[int, dict[tuple[object, ...], list[tuple[Doing | None, frozenset[Doing]]]]] = {r: {} for r in support}
-    for assignment in every:
-        reads, choices = assignment
-        memo: dict[Value, int] = {}
-        own: Doing | None = None
-        done: list[Doing] = []
-        for i, (parts, pairs) in enumerate(table):
-            if happens(pairs, assignment, memo):
-                doing = tuple(evaluate(v, reads, choices, memo) for v in parts)
-                done.append(doing)
-                if i == 0:
-                    own = doing
-        outcome = (own, frozenset(done))
-        for r, rows in groups.items():
-            others = (*(value for read, value in reads.items() if read != r), *choices.values())
-            rows.setdefault(others, []).append(outcome)
-    return frozenset(
-        r
-        for r, rows in groups.items()
-        if any(own is not None and any(own not in done for _, done in row) for row in rows.values() for own, _ in row)
-    )
+def _touching(parts: Sequence[Value], read: int) -> Sequence[Value]:
+    """The parts, where the read is in one of them."""
+    return parts if any(read in part.support for part in parts) else ()
+
+
+def _varied(domains: Domains, values: Sequence[Value]) -> list[int]:
+    """Reads in `values` that can have several values."""
+    support = frozenset[int]().union(*(value.support for value in values))
+    return sorted(r for r in support if len(domains.reads[r]) > 1)
+
+
+def _changes(
+    every: Assignments,
+    read: int,
+    table: Sequence[tuple[Sequence[Value], Sequence[Value]]],
+    inside: Sequence[Value],
+    start: Sequence[Value],
+) -> bool:
+    """Whether some other value of `read`, all else equal, makes nobody do what the first event of `table` does.
+
+    `inside`: its requirements that are looked at; `start`: values whose reads are assigned.
+    """
+    looked_at = [part for part in table[0][0] if len(table) > 1 or part.support & _all(start)]
+    try:
+        for reads, choices in every.satisfying(start, inside, fastest=read):
+            first = dict(reads)
+            doing = tuple(evaluate(part, first, choices) for part in looked_at)
+            for number in every.options(("read", read)):
+                if number == first[read]:
+                    continue
+                other = {**first, read: number}
+                memo: dict[Value, int] = {}
+                if len(table) == 1:
+                    same = all(evaluate(v, other, choices, memo) for v in inside) and doing == tuple(
+                        evaluate(part, other, choices, memo) for part in looked_at
+                    )
+                else:
+                    same = any(
+                        all(evaluate(v, other, choices, memo) for v in conditions)
+                        and doing == tuple(evaluate(part, other, choices, memo) for part in parts)
+                        for parts, conditions in table
+                    )
+                if not same:
+                    return True
+    except TooManyError:
+        return True
+    return False
+
+
+def _all(values: Sequence[Value]) -> frozenset[int]:
+    return frozenset[int]().union(*(value.support for value in values))
 
 
 def _movers(structure: Structure, address: Value) -> frozenset[int]:
     """The reads that alone can change an address."""
     domains = analyse(structure)
-    every = assignments(structure, (address,), domains.reads)
-    if every is None:
-        return address.support
-    groups: dict[tuple[object, ...], set[int]] = {}
-    for reads, choices in every:
-        place = evaluate(address, reads, choices)
-        for r in address.support:
-            others = (r, *(v for read, v in reads.items() if read != r), *choices.values())
-            groups.setdefault(others, set()).add(place)
-    return frozenset(key[0] for key, places in groups.items() if len(places) > 1 and isinstance(key[0], int))
+    every = Assignments(structure, domains.reads, LIMIT)
+    return frozenset(
+        read for read in _varied(domains, (address,)) if _changes(every, read, [((address,), ())], (), (address,))
+    )

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from memcheck.errors import TooLargeError
-from memcheck.events.structure import INITIAL, BlockingPoint, Event, Kind, Structure
+from memcheck.events.constraints import Assignment, Assignments, TooManyError, requirements
+from memcheck.events.structure import INITIAL, Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
 from memcheck.language.test import MemoryTerm
 
@@ -24,9 +24,6 @@ NEVER = (0,)
 
 Origins = tuple[int, ...]
 """Sets of writes as bit masks by event index, none a superset of another."""
-
-Assignment = tuple[dict[int, int], dict[int, int]]
-"""Values of reads and of choices."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,65 +38,6 @@ class Domains:
     writes: Mapping[int, tuple[int, ...]]
     addresses: Mapping[int, tuple[int, ...]]
     cells: tuple[tuple[int, int], ...]
-
-
-def spins_before(structure: Structure, event: Event) -> list[BlockingPoint]:
-    """The spins that the thread of `event` may have to leave before it."""
-    return [
-        point
-        for point in structure.blocking
-        if point.passed is not None and point.thread == event.thread and point.before <= event.index
-    ]
-
-
-def conditions(structure: Structure, event: Event) -> list[tuple[Value, Value]]:
-    """Pairs (a, b), for all of which `a implies b` is what makes the event happen if no barrier holds it up."""
-    pairs = [] if event.guard is structure.values.true else [(structure.values.true, event.guard)]
-    if structure.blocking:
-        for point in spins_before(structure, event):
-            assert point.passed is not None
-            pairs.append((point.guard, point.passed))
-    return pairs
-
-
-def happens(pairs: Iterable[tuple[Value, Value]], assignment: Assignment, memo: dict[Value, int]) -> bool:
-    """Whether the `conditions` hold."""
-    reads, choices = assignment
-    return all(not evaluate(a, reads, choices, memo) or evaluate(b, reads, choices, memo) for a, b in pairs)
-
-
-def choices_below(values: Iterable[Value]) -> frozenset[int]:
-    """Indices of the free choices in `values`."""
-    found: set[int] = set()
-    seen: set[Value] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if value not in seen:
-            seen.add(value)
-            pending.extend(value.args)
-            if value.op == "choice":
-                found.add(value.payload)
-    return frozenset(found)
-
-
-def assignments(
-    structure: Structure, values: Sequence[Value], reads: Mapping[int, Iterable[int]]
-) -> Iterator[Assignment] | None:
-    """All assignments to the reads and choices in `values`; None where they are more than MAX_ASSIGNMENTS."""
-    support = sorted(frozenset[int]().union(*(value.support for value in values)))
-    chosen = sorted(choices_below(values)) if structure.choice_domains else []
-    options = [tuple(reads[r]) for r in support] + [structure.choice_domains[c] for c in chosen]
-    count = 1
-    for option in options:
-        count *= len(option)
-    if count > MAX_ASSIGNMENTS:
-        return None
-    n = len(support)
-    return (
-        (dict(zip(support, numbers, strict=False)), dict(zip(chosen, numbers[n:], strict=True)))
-        for numbers in product(*options)
-    )
 
 
 def minimal(origins: Iterable[int]) -> Origins:
@@ -137,6 +75,10 @@ class _Growth:
         """By write and physical address: what it writes there."""
         self.stores: list[Event] = []
         self.loads: list[Event] = []
+        self.required: dict[int, tuple[Value, ...]] = {}
+        self.possible: set[int] = set()
+        """Events whose requirements apart from their address and value were seen to hold together."""
+        self.every = Assignments(structure, self.reads, MAX_ASSIGNMENTS)
         self.changed = False
 
     def run(self) -> None:
@@ -150,6 +92,7 @@ class _Growth:
             else:
                 continue
             self.addresses[event.index] = set()
+            self.required[event.index] = requirements(self.structure, event)
         fixed = [e for e in self.stores if self._is_fixed(e)]
         moving = [e for e in self.stores if not self._is_fixed(e)]
         for event in fixed:
@@ -176,20 +119,22 @@ class _Growth:
         assert event.address is not None
         assert event.value is not None
         constant = event.address.is_const and event.value.is_const
-        return constant and not conditions(self.structure, event)
+        return constant and not self.required[event.index]
 
     def _assignments(self, event: Event, parts: Sequence[Value]) -> Iterator[Assignment]:
-        """Assignments under which the event happens; where they are too many, all of `parts`, which is more."""
-        pairs = conditions(self.structure, event)
-        looked_at = [*parts, *(value for pair in pairs for value in pair)]
-        every = assignments(self.structure, looked_at, self.reads)
-        if every is not None:
-            return (a for a in every if happens(pairs, a, {}))
-        every = assignments(self.structure, parts, self.reads)
-        if every is None:
+        """Assignments of what `parts` are made from under which the event happens."""
+        inside, apart = self.every.component(parts, self.required[event.index])
+        if event.index not in self.possible:
+            if apart and not self.every.possible(apart):
+                return
+            self.possible.add(event.index)
+        try:
+            yield from self.every.satisfying(parts, inside)
+        except TooManyError:
             name = event.instruction.text if event.instruction is not None else "an event"
-            raise TooLargeError(f"`{name}` depends on more than {MAX_ASSIGNMENTS} combinations of values read.")
-        return every
+            raise TooLargeError(
+                f"`{name}` depends on more than {MAX_ASSIGNMENTS} combinations of values read."
+            ) from None
 
     def _note(self, table: dict[int, Origins], value: int, origins: Origins) -> None:
         known = table.get(value)
