@@ -92,14 +92,11 @@ def _frame(text: str, at: int, token: str, wanted: set[str]) -> Fault:
         return Fault("a test begins with `PTX NAME`", at, max(1, len(word)), None)
     if token[0] == '"':
         return Fault("this string has no end", at, 1, 'write `"` at its end')
-    if "STRING" in wanted:
+    if "STATE" in wanted and token[0] == "{":
+        return Fault("the initial state has no end", at, 1, "its braces `{` and `}` do not match")
+    if "STATE" in wanted:
         return Fault(f"unexpected {_shown(token[0])}", at, 1, "the initial state between `{` and `}` follows the name")
-    if "ROW" in wanted:
-        return Fault("this row has no end", at, max(1, len(line)), "every row ends with `;`")
-    if "CLAUSE" in wanted:
-        hint = "write `}` at its end" if token[0] == "{" else None
-        return Fault(f"unexpected {_shown(token[0])}", at, 1, hint or _listed({"RBRACE", "SEMICOLON"}))
-    if "HEAD_ROW" in wanted:
+    if "COLUMNS" in wanted:
         hint = "threads are `P0 @ cta 0 { … }`, or a row `P0 @ cta 0 | P1 @ cta 1 ;`"
         return Fault("a thread is expected here", at, max(1, len(line)), hint)
     hint = "threads are `P0 @ cta 0 { … }`; the condition, `exists (…)`, `~exists (…)` or `forall (…)`, comes last"

@@ -7,6 +7,7 @@ Clauses recur within and between tests (`P0:r0 = 0`, `ld.relaxed.gpu r0, x`), so
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -27,11 +28,24 @@ MAX_DEPTH = 100
 def outline(positions: Positions, text: str) -> s.Outline:
     """Cuts `text` (the source's, comments blanked) into clauses. SourceError where its frame is broken."""
     try:
-        cut: Any = _parser().parse(text, start="test")
+        parts: Any = _parser().parse(text, start="test")
     except UnexpectedInput as error:
         raise _located(error, text, "test").at(positions, 0) from None
-    bodies = _columns(positions, cut.heads, cut.rows) if cut.columns else cut.bodies
-    return s.Outline(cut.name, cut.description, cut.entries, cut.columns, cut.heads, bodies, cut.tail)
+    found: _Parts = parts
+    entries = tuple(_clauses(found.state, 1, len(found.state) - 1))
+    heads: list[s.Clause] = []
+    bodies: list[tuple[s.Clause, ...]] = []
+    for part in found.threads:
+        if part.type == "COLUMNS":
+            rows = list(_clauses(part, 0, len(part)))
+            heads = _cells(rows[0])
+            bodies = _columns(positions, heads, rows[1:])
+        else:
+            brace = part.index("{")
+            heads.append(s.Clause(part[:brace].rstrip(), part.start_pos or 0))
+            bodies.append(tuple(_clauses(part, brace + 1, len(part) - 1)))
+    columns = found.threads[0].type == "COLUMNS"
+    return s.Outline(found.name, found.description, entries, columns, tuple(heads), tuple(bodies), found.tail)
 
 
 def clause(positions: Positions, start: Start, part: s.Clause) -> Any:
@@ -78,27 +92,33 @@ def _located(error: UnexpectedInput, text: str, start: str) -> MalformedError:
     return MalformedError(complaints.explain(text, start, at, token, expected))
 
 
-_COARSE = frozenset(("HEADER", "CLAUSE", "BLOCK_HEAD", "HEAD_ROW", "ROW", "TAIL"))
+_COARSE = frozenset(("HEADER", "STATE", "BLOCK", "COLUMNS", "TAIL"))
 _LEXEME = re.compile(r"%?[\w$]+(?:(?:\.|::)\w+)*|\S")
-
-
+_CLAUSE = re.compile(r"[^;\s][^;]*")
 _CUT = re.compile(r"%?[A-Za-z_$][\w$]*\s*\|\s*%?[A-Za-z_$][\w$]*(?=\s*,)|(\|)")
+
+
+def _clauses(part: Token, begin: int, end: int) -> Iterator[s.Clause]:
+    """A part cut at `;`, without blanks around and without empty clauses."""
+    at = part.start_pos or 0
+    for match in _CLAUSE.finditer(str(part), begin, end):
+        yield s.Clause(match.group().rstrip(), at + match.start())
 
 
 def _cells(row: s.Clause) -> list[s.Clause]:
     """A row cut at `|`; the one of a pair of destinations, `d|p,`, stays."""
-    cells, begin = [], 0
-    for match in _CUT.finditer(row.text):
-        if match.group(1):
-            cells.append(s.Clause(row.text[begin : match.start()], row.at + begin))
-            begin = match.end()
-    cells.append(s.Clause(row.text[begin:], row.at + begin))
-    return cells
+    text, at = row
+    if "," not in text:  # no pairs
+        cuts = [index for index, character in enumerate(text) if character == "|"]
+    else:
+        cuts = [match.start() for match in _CUT.finditer(text) if match.group(1)]
+    begins = [0, *(cut + 1 for cut in cuts)]
+    return [s.Clause(text[begin:end], at + begin) for begin, end in zip(begins, [*cuts, len(text)])]
 
 
 def _columns(
-    positions: Positions, heads: tuple[s.Clause, ...], rows: tuple[s.Clause, ...]
-) -> tuple[tuple[s.Clause, ...], ...]:
+    positions: Positions, heads: Sequence[s.Clause], rows: Sequence[s.Clause]
+) -> list[tuple[s.Clause, ...]]:
     bodies: list[list[s.Clause]] = [[] for _ in heads]
     for row in rows:
         cells = _cells(row)
@@ -117,24 +137,16 @@ def _columns(
             text = cell.text.strip()
             if text:
                 body.append(s.Clause(text, cell.at + cell.text.index(text)))
-    return tuple(map(tuple, bodies))
+    return [tuple(body) for body in bodies]
 
 
-def _trimmed(token: Token, end: str) -> s.Clause:
-    text = token.removesuffix(end).rstrip()
-    return s.Clause(text, token.start_pos or 0)
-
-
-class _Outline(NamedTuple):
-    """What the start `test` gives; the bodies of columns are rows still."""
+class _Parts(NamedTuple):
+    """What the start `test` gives. The state and a block have their braces, columns their rows."""
 
     name: s.Clause
     description: tuple[str, ...]
-    entries: tuple[s.Clause, ...]
-    columns: bool
-    heads: tuple[s.Clause, ...]
-    bodies: tuple[tuple[s.Clause, ...], ...]
-    rows: tuple[s.Clause, ...]
+    state: Token
+    threads: tuple[Token, ...]
     tail: s.Clause | None
 
 
@@ -201,28 +213,16 @@ class _Builder(Transformer[Token, Any]):
 
     # --- outline
 
-    def test(self, children: list[Any]) -> _Outline:
+    def test(self, children: list[Token]) -> _Parts:
         header, *rest = children
         name = header.split()[-1]
-        strings = tuple(str(child[1:-1]) for child in rest if getattr(child, "type", "") == "STRING")
-        entries = tuple(_trimmed(t, ";") for t in rest if getattr(t, "type", "") == "CLAUSE" and t != ";")
-        tail = rest[-1] if isinstance(rest[-1], Token) else None
-        end = None if tail is None else s.Clause(str(tail), tail.start_pos or 0)
-        title = s.Clause(name, len(header) - len(name))
-        columns = next((child for child in rest if isinstance(child, list)), None)
-        if columns is not None:
-            heads = tuple(_cells(_trimmed(columns[0], ";")))
-            rows = tuple(_trimmed(row, ";") for row in columns[1:])
-            return _Outline(title, strings, entries, True, heads, (), rows, end)
-        blocks = [child for child in rest if isinstance(child, tuple)]
-        heads, bodies = (tuple(part) for part in zip(*blocks))
-        return _Outline(title, strings, entries, False, heads, bodies, (), end)
-
-    def block(self, children: list[Token]) -> tuple[s.Clause, tuple[s.Clause, ...]]:
-        return _trimmed(children[0], "{"), tuple(_trimmed(child, ";") for child in children[1:] if child != ";")
-
-    def columns(self, children: list[Token]) -> list[Token]:
-        return children
+        strings = tuple(str(token[1:-1]) for token in rest if token.type == "STRING")
+        state, *threads = rest[len(strings) :]
+        tail = None
+        if threads[-1].type == "TAIL":
+            last = threads.pop()
+            tail = s.Clause(str(last), last.start_pos or 0)
+        return _Parts(s.Clause(name, len(header) - len(name)), strings, state, tuple(threads), tail)
 
     # --- entries
 
