@@ -176,9 +176,13 @@ def analyse(words: Words) -> ArithmeticForm:
         op = UNTYPED.get(op, op)
     row = ROWS.get(op)
     if row is None:
+        if op == "mad" and any(t in words for t in FLOATS):
+            raise LaterError("mad on floating point")
         parts = " or ".join(f".{p}" for p in PARTS[op])
         raise FormError(f"{op} on integers is {op}{parts} (ISA 9.7.1)", None)
-    allowed = slots(type=_ALL_TYPES, modifier=_MODIFIERS, space=_SPACES.get(op, ()))
+    allowed = slots(
+        type=_ALL_TYPES, modifier=_MODIFIERS, space=_SPACES.get(op, ()), vector="v2 v4" if op == "mov" else ""
+    )
     q = Qualifiers(words, start, allowed, row.page, frozenset(("modifier",)))
     name = q.get("type")
     if name is not None and name not in row.types and name not in row.later:
@@ -186,6 +190,8 @@ def analyse(words: Words) -> ArithmeticForm:
             q.refuse(f"{op}.{name} needs {', '.join('.' + p for p in PARTS[op])} after {op}", "type")
         q.refuse(f"{op} has no type .{name}", "type")
     _modifiers(q, op, name)
+    if q.has("vector"):
+        raise LaterError("mov of a vector", q.found["vector"][0])
     space = q.space() if q.has("space") else None
     if op.startswith("cvta") and space is None:
         q.refuse(f"{op} needs a state space")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.operands import SINK, Reader, register_bits
-from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Slots, Words, slots
+from memcheck.ptx.decode.words import FormError, Qualifiers, Slots, Words, slots
 from memcheck.ptx.instructions import Atom, AtomOp, Instruction
 from memcheck.ptx.operands import Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
@@ -159,8 +159,6 @@ def analyse_peer(words: Words) -> Atomic:
 def _analyse(words: Words, allowed: Slots) -> Atomic:
     red = words[0] in ("red", "sured")
     page = RED_PAGE if red else ATOM_PAGE
-    if "async" in words:
-        raise LaterError(f"{words[0]}.async", words.index("async"))
     _reduction_only(words, red, page)
     q = Qualifiers(words, 1, allowed, page)
     op_word = q.get("op")

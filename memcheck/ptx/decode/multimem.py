@@ -121,13 +121,13 @@ def _type(q: Qualifiers, kind: MultimemKind, op: str) -> ScalarType:
     name = q.get("type") or integers[0]
     if name in QUARTERS or q.has("acc"):
         raise LaterError(f"{q.name}{'' if kind is MultimemKind.ST else '.' + op}.{name}", q.found["type"][0])
-    # min and max of halves exist for ld_reduce alone
-    halves = op in ("add", "st") or (op in ("min", "max") and kind is MultimemKind.LD_REDUCE)
-    packed = PACKED if halves else ()
+    packed = PACKED if op in ("add", "min", "max", "st") else ()
     if name not in (*integers, *floats, *packed):
         q.refuse(f"{q.name}.{op} is for {either((*integers, *floats, *packed))}, not .{name}", "type")
     vector = q.vector()
     sizes = (1, *VECTORS[name]) if name == "f32" else VECTORS.get(name, (1,))
+    if kind is MultimemKind.RED and op in ("min", "max") and name in PACKED:
+        sizes = tuple(size for size in sizes if size > 1)  # ld_reduce alone has the scalar f16x2
     if vector not in sizes:
         if vector == 1:
             q.refuse(f"{q.name} on .{name} exists as a vector only: .v2, .v4 or .v8", "type")

@@ -69,7 +69,7 @@ def _total(value: Address) -> int:
 
 
 def _offset(offset: int) -> str:
-    return "" if offset == 0 else f"{offset:+d}"
+    return "" if offset == 0 else f"+{offset}"
 
 
 def _vector(values: Iterable[Operand | None]) -> str:
