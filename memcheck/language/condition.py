@@ -116,7 +116,7 @@ class Resolver:
             raise SourceError(
                 f"`{name}` is a location, not a register", self._span(node.name, at), f"write `{name}` alone"
             )
-        width = names.width(name, node.name.text[0] == "%")
+        width = names.width(name, percent=True)
         if width is None:
             raise SourceError(f"unknown register `{name}`", self._span(node.name, at), nearest(name, names.used))
         if name not in names.used:

@@ -23,7 +23,7 @@ _PROXIES = {
     "surface": Proxy.SURFACE,
     "constant": Proxy.CONSTANT,
 }
-_DATA_TYPES = tuple(t for t in TYPES.values() if t.cls is not TypeClass.PREDICATE and t.lanes == 1)
+_DATA_TYPES = tuple(t for t in TYPES.values() if t.lanes == 1 and (t.cls.value in "bus" or t.name in ("f32", "f64")))
 _OBJECTS = ("mbarrier", "tensormap", "multimem")
 _WORDS = (*_SPACES, *(t.name for t in _DATA_TYPES), *_OBJECTS, "align")
 MAX_ELEMENTS = 65536
@@ -244,9 +244,11 @@ class _Reader:
 
     def data(self, entry: s.Declaration, space: Space, kind: ScalarType, align: int | None) -> None:
         listed: tuple[tuple[int, Span], ...] = ()
+        numbers: list[s.Number] = []
         if isinstance(entry.value, s.Number):
             if entry.dimension is not None:
                 raise SourceError("an array is initialised with `{…}`", self.span(entry.value))
+            numbers = [entry.value]
             listed = (self.number(entry.value),)
         elif isinstance(entry.value, s.Braces):
             if entry.dimension is None:
@@ -254,9 +256,13 @@ class _Reader:
             for item in entry.value.items:
                 if not isinstance(item, s.Number):
                     raise SourceError("an array holds numbers", self.span(entry.name))
-            listed = tuple(self.number(item) for item in entry.value.items if isinstance(item, s.Number))
+            numbers = [item for item in entry.value.items if isinstance(item, s.Number)]
+            listed = tuple(map(self.number, numbers))
         elif entry.value is not None:
             raise SourceError(f"the initial value of `{entry.name.text}` is a number", self.span(entry.name))
+        for number, (found, span) in zip(numbers, listed):
+            if kind.cls is TypeClass.FLOAT and found and number.text[:2].lower() not in ("0f", "0d"):
+                raise SourceError("a floating-point value is written as its bits", span, "1.0 is `0f3F800000`")
         count = 1
         if entry.dimension is not None:
             if entry.dimension.size is not None:

@@ -139,7 +139,7 @@ def _initial_registers(
         index = threads.get(entry.thread)
         if index is None:
             raise SourceError(f"there is no thread `{entry.thread}`", entry.thread_span, nearest(entry.thread, threads))
-        register = names[index].register(RawName(entry.register, entry.span))
+        register = names[index].register(RawName(entry.register, entry.span, percent=True))
         values[index][entry.register] = _initial_value(entry, register)
     return values
 

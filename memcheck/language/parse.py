@@ -116,9 +116,7 @@ def _cells(row: s.Clause) -> list[s.Clause]:
     return [s.Clause(text[begin:end], at + begin) for begin, end in zip(begins, [*cuts, len(text)])]
 
 
-def _columns(
-    positions: Positions, heads: Sequence[s.Clause], rows: Sequence[s.Clause]
-) -> list[tuple[s.Clause, ...]]:
+def _columns(positions: Positions, heads: Sequence[s.Clause], rows: Sequence[s.Clause]) -> list[tuple[s.Clause, ...]]:
     bodies: list[list[s.Clause]] = [[] for _ in heads]
     for row in rows:
         cells = _cells(row)
