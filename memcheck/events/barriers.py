@@ -115,9 +115,7 @@ def _cta_arrivals(draft: Draft, use: BarrierUse) -> Iterable[tuple[int, Value, i
     assert isinstance(use.instruction, Barrier)
     numbers = leaves(use.id)
     if numbers is None:
-        if use.instruction.peer:
-            raise arithmetic.unsupported(use.instruction, "a barrier whose instance depends on a read")
-        numbers = frozenset(range(BARRIER_IDS))
+        numbers = _others(draft, use) if use.instruction.peer else frozenset(range(BARRIER_IDS))
     counts: frozenset[int] | tuple[None] = (None,)
     if use.count is not None:
         found = leaves(use.count)
@@ -173,23 +171,62 @@ def rendezvous(draft: Draft) -> list[Rendezvous]:
                     name = f"barrier {instance}" + ("" if id == 0xFFFFFFFF else f", {id}")
                     key = (RendezvousKind.PEER, f"{name} of cta {place.cta}")
                     units[key] = tuple((t.index,) for t in mates)
-                    needed: int | None = _using(draft, mates, instance) if count is None else count
+                    ways = [(values.true, count)] if count is not None else _users(draft, use, number)
+                    for condition, wanted in ways:
+                        both = values.both(member, condition)
+                        if both is not values.false:
+                            found[key].append(Arrival(use.event, both, True, waits, wanted, reduces, use.source))
                 else:
                     key = (RendezvousKind.CTA, f"barrier {number} of cta {place.cta}")
                     units[key] = _group(mates)
                     needed = None if count is None else count // WARP
-                found[key].append(Arrival(use.event, member, True, waits, needed, reduces, use.source))
+                    found[key].append(Arrival(use.event, member, True, waits, needed, reduces, use.source))
     return [Rendezvous(key[0], key[1], tuple(arrivals), units[key]) for key, arrivals in found.items()]
 
 
-def _using(draft: Draft, threads: Iterable[Thread], instance: int) -> int:
-    """Threads of the CTA whose code has a barrier of this instance."""
-    indices = {thread.index for thread in threads}
-    users: set[int] = set()
-    for use in draft.barriers:
-        if isinstance(use.instruction, Barrier) and use.instruction.peer and use.thread.index in indices:
-            users.update({use.thread.index} if instance in {n >> 32 for n in leaves(use.id) or ()} else ())
-    return len(users)
+def _peers(draft: Draft, use: BarrierUse) -> list[BarrierUse]:
+    """The other threads' uses of the peers' barriers in this CTA."""
+    cta, thread = use.thread.place.cta, use.thread.index
+    return [
+        other
+        for other in draft.barriers
+        if isinstance(other.instruction, Barrier)
+        and other.instruction.peer
+        and other.thread.place.cta == cta
+        and other.thread.index != thread
+    ]
+
+
+def _others(draft: Draft, use: BarrierUse) -> frozenset[int]:
+    """Of a name that depends on a read, the values under which the thread can meet another."""
+    found: frozenset[int] = frozenset()
+    for other in _peers(draft, use):
+        names = leaves(other.id)
+        if names is None:
+            raise arithmetic.unsupported(use.instruction, "barriers of two threads whose ids depend on reads")
+        found |= names
+    return found
+
+
+def _users(draft: Draft, use: BarrierUse, number: int) -> list[tuple[Value, int]]:
+    """How many threads of the CTA have a barrier of this instance and id in their code, by condition.
+
+    An id that depends on a read makes it a matter of the execution.
+    """
+    values = draft.values
+    naming: dict[int, Value] = {}
+    for other in _peers(draft, use):
+        named = values.either(naming.get(other.thread.index, values.false), _equals(values, other.id, number))
+        naming[other.thread.index] = named
+    ways = [(values.true, 1)]
+    for named in naming.values():
+        ways = [
+            (values.both(condition, choice), count + extra)
+            for condition, count in ways
+            for choice, extra in ((named, 1), (values.negate(named), 0))
+            if choice is not values.false
+        ]
+    return ways
 
 
 def reductions(draft: Draft) -> dict[Value, Value]:

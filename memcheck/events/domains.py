@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from memcheck.errors import TooLargeError
 from memcheck.events.constraints import Assignment, Assignments, TooManyError, requirements
+from memcheck.events.observed import location, looked_at
 from memcheck.events.structure import INITIAL, Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
 from memcheck.language.test import MemoryTerm
@@ -222,9 +223,10 @@ def _cells(structure: Structure, addresses: Mapping[int, Iterable[int]]) -> tupl
             physical = memory.physical(address, size)
             if physical is not None:
                 ranges.add((physical, physical + size))
-    for term in structure.test.observed:
+    for term in looked_at(structure.test):
         if isinstance(term, MemoryTerm):
-            ranges.add(location(structure, term))
+            first, size = location(structure, term)
+            ranges.add((first, first + size))
     cuts = sorted({cut for pair in ranges for cut in pair})
     ordered = sorted(ranges)
     cells = []
@@ -232,22 +234,6 @@ def _cells(structure: Structure, addresses: Mapping[int, Iterable[int]]) -> tupl
         if any(start <= low and high <= end for start, end in ordered):
             cells.append((low, high - low))
     return tuple(cells)
-
-
-def location(structure: Structure, term: MemoryTerm) -> tuple[int, int]:
-    """First physical byte of an observed location, and the byte after its last."""
-    variable = structure.test.variables[term.variable]
-    region = instance(structure, term)
-    first = region + term.index * variable.type.size
-    return first, first + variable.type.size
-
-
-def instance(structure: Structure, term: MemoryTerm) -> int:
-    """Physical address of the variable of a term; of a shared one in a test of one CTA that CTA's."""
-    for region in structure.memory.regions:
-        if region.variable == term.variable and term.cta in (None, region.cta):
-            return region.physical
-    raise KeyError(term)
 
 
 def analyse(structure: Structure) -> Domains:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+from memcheck.events.observed import looked_at
 from memcheck.language.test import RegisterTerm, Test, Thread
 from memcheck.ptx.instructions import (
     Arithmetic,
@@ -95,7 +96,7 @@ def successors(thread: Thread, pc: int) -> tuple[int, ...]:
 def live_registers(test: Test, thread: Thread) -> list[frozenset[str]]:
     """For each instruction and the end: the registers whose value before it can still matter."""
     end = len(thread.body)
-    observed = {t.name for t in test.observed if isinstance(t, RegisterTerm) and t.thread == thread.index}
+    observed = {t.name for t in looked_at(test) if isinstance(t, RegisterTerm) and t.thread == thread.index}
     live = [frozenset[str]() for _ in range(end)] + [frozenset(observed)]
     read = [registers_read(i) for i in thread.body]
     written = [registers_written(i) if i.guard is None else frozenset[str]() for i in thread.body]

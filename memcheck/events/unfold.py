@@ -16,6 +16,7 @@ from memcheck.events import access, arithmetic, barriers, collectives, paths, re
 from memcheck.events.draft import NO_TAINT, Draft, Handler, State, Step
 from memcheck.events.loops import Loop, Loops, find_loops
 from memcheck.events.memory import lay_out
+from memcheck.events.observed import looked_at
 from memcheck.events.paths import Path
 from memcheck.events.structure import BlockingPoint, Event, Kind, LoopBound, Structure
 from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
@@ -58,7 +59,7 @@ def unfold(test: Test, bound: int = 4) -> Structure:
     if draft.placeholders:
         ends = _settle(draft, ends, choices)
     final: dict[Observable, Value] = {}
-    for term in test.observed:
+    for term in looked_at(test):
         if isinstance(term, RegisterTerm):
             width = test.threads[term.thread].widths.get(term.name, 32)
             end = ends[term.thread]

@@ -1,0 +1,361 @@
+"""Candidate executions, concretely: whether one is well formed, its base sets and relations, its final state.
+
+Independent of every engine: all from the choices that `Execution` holds and the structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from memcheck.events.execution import Execution
+from memcheck.events.generations import SYNCHRONIZES, Meeting, by_thread
+from memcheck.events.observed import location, looked_at
+from memcheck.events.relations import address_relation, address_set, program_relation, program_set
+from memcheck.events.structure import INITIAL, BlockingPoint, Event, Kind, Structure
+from memcheck.events.value import Value, evaluate
+from memcheck.events.vocabulary import VOCABULARY, Source
+from memcheck.language.test import MemoryTerm
+from memcheck.relations.expression import ExprKind
+
+Rows = tuple[int, ...]
+
+
+class _Lenient(dict[int, int]):
+    """Values of reads; one that did not happen may be mentioned where it does not matter."""
+
+    def __missing__(self, key: int) -> int:
+        return 0
+
+
+class _Concrete:
+    """An execution with everything that follows from its choices."""
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        self.structure: Structure = execution.structure
+        self.events = self.structure.events
+        self._reads = _Lenient(execution.reads)
+        self._choices = _Lenient(execution.choices)
+        self._memo: dict[Value, int] = {}
+
+    def value(self, value: Value) -> int:
+        return evaluate(value, self._reads, self._choices, self._memo)
+
+    def address(self, event: Event) -> int | None:
+        return None if event.address is None else self.value(event.address)
+
+    @cached_property
+    def bytes(self) -> dict[int, range]:
+        """Physical bytes of each executed access but W0; none where it is outside memory."""
+        found = {}
+        for event in self.events:
+            if event.index != INITIAL and event.index in self.execution.executed and event.address is not None:
+                physical = self.structure.memory.physical(self.value(event.address), event.size)
+                if event.kind in (Kind.READ, Kind.WRITE):
+                    found[event.index] = range(0) if physical is None else range(physical, physical + event.size)
+        return found
+
+    def covers(self, write: int, byte: int) -> bool:
+        return write == INITIAL or byte in self.bytes.get(write, range(0))
+
+    def written(self, write: int, byte: int) -> int:
+        """What an executed write puts into a physical byte that it covers."""
+        if write == INITIAL:
+            return self.structure.memory.initial_value(byte, 1)
+        value = self.events[write].value
+        assert value is not None
+        return self.value(value) >> 8 * (byte - self.bytes[write].start) & 255
+
+    @cached_property
+    def meetings(self) -> list[Meeting]:
+        found = []
+        for number, rendezvous in enumerate(self.structure.rendezvous):
+            parties = tuple(
+                a for a in rendezvous.arrivals if a.event in self.execution.executed and self.value(a.member)
+            )
+            generation = {e: k for (r, e), k in self.execution.generations.items() if r == number}
+            found.append(Meeting(rendezvous, parties, generation, self.events, self.ended))
+        return found
+
+    def passed(self, point: BlockingPoint) -> bool:
+        """Whether a blocking point that was met lets its thread go on."""
+        if point.passed is not None:
+            return bool(self.value(point.passed))
+        taking_part = [
+            (number, a.event)
+            for number, rendezvous in enumerate(self.structure.rendezvous)
+            for a in rendezvous.arrivals
+            if a.event == point.barrier and self.value(a.member)
+        ]
+        return all(pair in self.execution.generations for pair in taking_part)
+
+    def stopped(self, thread: int) -> BlockingPoint | None:
+        """Where the thread stops for ever, None where nowhere."""
+        for point in self.structure.blocking:
+            if point.thread == thread and self.value(point.guard) and not self.passed(point):
+                return point
+        return None
+
+    def ended(self, thread: int) -> bool:
+        return self.stopped(thread) is None and bool(self.value(self.structure.ends[thread]))
+
+
+def problems(execution: Execution, tearing: bool = False) -> list[str]:
+    """What keeps an execution from being well formed. `tearing`: reads may mix writes of the same bytes."""
+    concrete = _Concrete(execution)
+    found = [*_happening(concrete), *_reading(concrete), *_coherence(concrete)]
+    if not tearing:
+        found += _tearing(concrete)
+    fences = sorted(i for i in execution.executed if "SC" in concrete.events[i].tags)
+    if sorted(execution.fence_order) != fences:
+        found.append(f"the Fence-SC order has {sorted(execution.fence_order)}, executed are {fences}")
+    members = {(n, a.event) for n, m in enumerate(concrete.meetings) for a in m.parties}
+    found += [
+        f"event {e} has a generation, but takes no part" for r, e in execution.generations if (r, e) not in members
+    ]
+    for meeting in concrete.meetings:
+        found += meeting.problems()
+    found += _final(concrete)
+    return found
+
+
+def _happening(concrete: _Concrete) -> Iterator[str]:
+    """Guards and blocking points decide what happens; every thread ends, stops, or is cut by a bound."""
+    structure, execution = concrete.structure, concrete.execution
+    stops = {t.index: concrete.stopped(t.index) for t in structure.test.threads}
+    for event in concrete.events:
+        point = stops.get(event.thread)
+        happens = bool(concrete.value(event.guard)) and (point is None or event.index < point.before)
+        if happens != (event.index in execution.executed):
+            yield f"event {event.index} should {'' if happens else 'not '}be executed"
+    for index, domain in enumerate(structure.choice_domains):
+        if execution.choices.get(index, domain[0]) not in domain:
+            yield f"choice {index} is not one of {domain}"
+    for thread, point in stops.items():
+        cut = any(b.thread == thread and concrete.value(b.reached) for b in structure.bounds)
+        if point is None and not cut and not concrete.value(structure.ends[thread]):
+            yield f"thread {thread} neither ends nor stops"
+
+
+def _reading(concrete: _Concrete) -> Iterator[str]:
+    """Each byte read comes from an executed write that covers it and has its value."""
+    execution = concrete.execution
+    expected = set()
+    for event in concrete.events:
+        if event.kind is not Kind.READ or event.index not in execution.executed:
+            continue
+        if event.index not in execution.reads:
+            yield f"read {event.index} has no value"
+            continue
+        number = execution.reads[event.index]
+        if number >> 8 * event.size:
+            yield f"read {event.index} has a value wider than {event.size} bytes"
+        for i, byte in enumerate(concrete.bytes[event.index]):
+            expected.add((event.index, i))
+            source = execution.rf.get((event.index, i))
+            if source is None:
+                yield f"byte {i} of read {event.index} comes from nowhere"
+            elif source not in execution.executed or concrete.events[source].kind is not Kind.WRITE:
+                yield f"byte {i} of read {event.index} comes from {source}, no executed write"
+            elif not concrete.covers(source, byte):
+                yield f"byte {i} of read {event.index} comes from {source}, which does not cover it"
+            elif concrete.written(source, byte) != number >> 8 * i & 255:
+                yield f"byte {i} of read {event.index} has not the value that {source} wrote"
+    for pair in execution.rf:
+        if pair not in expected:
+            yield f"byte {pair[1]} of event {pair[0]} is not read"
+
+
+def _coherence(concrete: _Concrete) -> Iterator[str]:
+    """co: a strict partial order made of pairs of executed overlapping writes, W0 before all others."""
+    execution = concrete.execution
+    writes = {i for i in execution.executed if concrete.events[i].kind is Kind.WRITE}
+    co = execution.co
+    for a, b in co:
+        if a not in writes or b not in writes:
+            yield f"co relates {a} and {b}, not both executed writes"
+        if a == b:
+            yield f"co relates {a} to itself"
+        if (b, a) in co:
+            yield f"co relates {a} and {b} both ways"
+        yield from (f"co is not transitive: {a}, {b}, {d}" for c, d in co if c == b and (a, d) not in co)
+    yield from (f"W0 is not before {w}" for w in writes if w != INITIAL and (INITIAL, w) not in co)
+    if any(b == INITIAL for _, b in co):
+        yield "co has a write before W0"
+    for a, b in co:
+        # a pair that only transitivity relates has a write between
+        between = any((a, c) in co and (c, b) in co for c in writes - {INITIAL})
+        if a in writes and b in writes and a != INITIAL and not between and not _overlap(concrete, a, b):
+            yield f"co relates {a} and {b}, which do not overlap"
+
+
+def _overlap(concrete: _Concrete, a: int, b: int) -> bool:
+    first, second = concrete.bytes.get(a, range(0)), concrete.bytes.get(b, range(0))
+    return len(first) > 0 and len(second) > 0 and first.start < second.stop and second.start < first.stop
+
+
+def _tearing(concrete: _Concrete) -> Iterator[str]:
+    """A read that takes a byte from a write of exactly its bytes takes others only from later ones of other bytes."""
+    execution = concrete.execution
+    for read, stretch in concrete.bytes.items():
+        if concrete.events[read].kind is not Kind.READ:
+            continue
+        sources = {execution.rf.get((read, i), INITIAL) for i in range(len(stretch))}
+        for write in sources:
+            if concrete.bytes.get(write) != stretch:
+                continue
+            for other in sources - {write}:
+                if (write, other) not in execution.co or concrete.bytes.get(other) == stretch:
+                    yield f"read {read} is torn between {write} and {other}"
+    for write, stretch in concrete.bytes.items():
+        if concrete.events[write].kind is Kind.WRITE:
+            for other, same in concrete.bytes.items():
+                if other > write and same == stretch and concrete.events[other].kind is Kind.WRITE:
+                    last = {execution.final.get(byte) for byte in stretch}
+                    if {write, other} <= last:
+                        yield f"final memory is torn between {write} and {other}"
+
+
+def _final(concrete: _Concrete) -> Iterator[str]:
+    """Final bytes: an executed write that covers the byte. That it is coherence-maximal the model says (`maximal`)."""
+    execution = concrete.execution
+    for byte, write in execution.final.items():
+        if write not in execution.executed or concrete.events[write].kind is not Kind.WRITE:
+            yield f"final byte {byte:#x} comes from {write}, no executed write"
+        elif not concrete.covers(write, byte):
+            yield f"final byte {byte:#x} comes from {write}, which does not cover it"
+    for term in looked_at(concrete.structure.test):
+        if isinstance(term, MemoryTerm):
+            first, size = location(concrete.structure, term)
+            if any(byte not in execution.final for byte in range(first, first + size)):
+                yield f"{concrete.structure.test.key(term)} has no final value"
+
+
+def maximal(execution: Execution, coherence: Rows) -> list[str]:
+    """Final bytes that come from a write before another of that byte in `coherence` (rows over events)."""
+    concrete = _Concrete(execution)
+    found = []
+    for byte, write in execution.final.items():
+        for other in execution.executed:
+            later = coherence[write] >> other & 1 and concrete.events[other].kind is Kind.WRITE
+            if later and other != INITIAL and concrete.covers(other, byte):
+                found.append(f"final byte {byte:#x} comes from {write}, which {other} overwrites")
+    return found
+
+
+def observe(execution: Execution) -> tuple[int, ...]:
+    """The final state over `test.observed`."""
+    concrete = _Concrete(execution)
+    structure = concrete.structure
+    state = []
+    for term in structure.test.observed:
+        if isinstance(term, MemoryTerm):
+            first, size = location(structure, term)
+            state.append(sum(concrete.written(execution.final[first + i], first + i) << 8 * i for i in range(size)))
+        else:
+            state.append(concrete.value(structure.final_registers[term]))
+    return tuple(state)
+
+
+def from_read(execution: Execution, rows: Sequence[int]) -> Rows:
+    """from-read over an order of writes (8.9.7.3): a read before a write of a byte that it takes from an earlier one."""
+    concrete = _Concrete(execution)
+    result = [0] * len(concrete.events)
+    writes = [i for i in execution.executed if concrete.events[i].kind is Kind.WRITE]
+    for (read, i), source in execution.rf.items():
+        if read not in execution.executed or read not in concrete.bytes or i >= len(concrete.bytes[read]):
+            continue
+        byte = concrete.bytes[read][i]
+        for write in writes:
+            if rows[source] >> write & 1 and concrete.covers(write, byte):
+                result[read] |= 1 << write
+    return tuple(result)
+
+
+def base(execution: Execution) -> dict[str, int | Rows]:
+    """Every base set (a mask) and relation (rows) of the vocabulary in this execution, between executed events."""
+    concrete = _Concrete(execution)
+    structure, size = concrete.structure, len(concrete.events)
+    mask = sum(1 << i for i in execution.executed)
+    result: dict[str, int | Rows] = {}
+    relations = _chosen(concrete)
+    for name, entry in VOCABULARY.items():
+        if entry.kind is ExprKind.SET:
+            chosen = program_set(structure, name) if entry.source is Source.PROGRAM else _addressed(concrete, name)
+            result[name] = chosen & mask
+            continue
+        if entry.source is Source.PROGRAM:
+            rows: Sequence[int] = program_relation(structure, name)
+        elif entry.source is Source.ADDRESS:
+            rows = _related(concrete, name)
+        elif name == "fr":
+            rows = from_read(execution, relations["co"])
+        else:
+            rows = relations[name]
+        result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
+    assert all(isinstance(rows, int) or len(rows) == size for rows in result.values())
+    return result
+
+
+def _addressed(concrete: _Concrete, name: str) -> int:
+    memory, result = concrete.structure.memory, 0
+    for index in concrete.bytes:
+        event = concrete.events[index]
+        address = concrete.address(event)
+        if address is not None and address_set(memory, name, (address, event.size)):
+            result |= 1 << index
+    return result
+
+
+def _related(concrete: _Concrete, name: str) -> Rows:
+    if name == "po-loc":
+        po, loc = program_relation(concrete.structure, "po"), _related(concrete, "loc")
+        return tuple(a & b for a, b in zip(po, loc, strict=True))
+    memory = concrete.structure.memory
+    rows = [0] * len(concrete.events)
+    accesses = {i: (concrete.address(concrete.events[i]) or 0, concrete.events[i].size) for i in concrete.bytes}
+    for i, first in accesses.items():
+        for j, second in accesses.items():
+            if address_relation(memory, name, first, second):
+                rows[i] |= 1 << j
+        rows[i] |= 1 << INITIAL
+    rows[INITIAL] = 1 << INITIAL | sum(1 << i for i in accesses)
+    return tuple(rows)
+
+
+def _chosen(concrete: _Concrete) -> Mapping[str, Rows]:
+    """The CHOICE relations but fr."""
+    execution, size = concrete.execution, len(concrete.events)
+    pairs: dict[str, list[tuple[int, int]]] = {
+        "rf": [(write, read) for (read, _), write in execution.rf.items()],
+        "co": list(execution.co),
+        "syncbar": [],
+        "warpbar": [],
+        "clusterbar": [],
+        "bar-before": [],
+        "samegen": [],
+        "exited": [],
+        "sync_fence": [],
+    }
+    sr, same = program_relation(concrete.structure, "sr"), program_relation(concrete.structure, "int")
+    order = execution.fence_order
+    for position, first in enumerate(order):
+        for second in order[position + 1 :]:
+            if (sr[first] | same[first]) >> second & 1:
+                pairs["sync_fence"].append((first, second))
+    threads = by_thread([concrete.events[i] for i in sorted(execution.executed)])
+    for meeting in concrete.meetings:
+        for name, kinds in SYNCHRONIZES.items():
+            if meeting.rendezvous.kind in kinds:
+                pairs[name] += meeting.synchronizes()
+        pairs["samegen"] += meeting.ordered(same=True)
+        pairs["bar-before"] += meeting.ordered(same=False)
+        pairs["exited"] += meeting.exited(threads)
+    result = {}
+    for name, listed in pairs.items():
+        rows = [0] * size
+        for i, j in listed:
+            rows[i] |= 1 << j
+        result[name] = tuple(rows)
+    return result
