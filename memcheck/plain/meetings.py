@@ -44,8 +44,8 @@ class Meeting:
         counting = [a for a in arrivals if a.counts]
         self.count = 2 if self.peer else len(counting)
         self.seats: list[Seat] = []
-        for arrival in arrivals:
-            name = f"b{index}.{arrival.event}"
+        for position, arrival in enumerate(arrivals):
+            name = f"b{index}.{position}"
             generation = [z3.Bool(f"{name}.{k}") for k in range(self.count)]
             thread = structure.events[arrival.event].thread
             self.seats.append(Seat(arrival, thread, False, generation, z3.Bool(f"{name}.left")))
