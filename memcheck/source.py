@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_WIDEST = 160
+"""Characters of a line that an excerpt shows; of a longer line, those around the span."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceFile:
@@ -14,8 +17,8 @@ class SourceFile:
 
     def line(self, number: int) -> str:
         """Line `number`, counted from 1, without its end."""
-        lines = self.text.splitlines()
-        return lines[number - 1] if 0 < number <= len(lines) else ""
+        lines = self.text.split("\n", number)
+        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,9 @@ class Span:
     def excerpt(self) -> str:
         """The line and, below it, carets under the span."""
         line = self.source.line(self.line)
-        shown = line.replace("\t", " ")
-        carets = "^" * max(1, min(self.length, len(line) - self.column + 1))
-        return f"  {shown}\n  {' ' * (self.column - 1)}{carets}"
+        begin = 0 if len(line) <= _WIDEST else max(0, self.column - 1 - _WIDEST // 4)
+        part = line[begin : begin + _WIDEST]
+        shown = "".join(character if character.isprintable() else " " for character in part)
+        column = self.column - 1 - begin
+        carets = "^" * max(1, min(self.length, len(part) - column))
+        return f"  {shown}\n  {' ' * column}{carets}"

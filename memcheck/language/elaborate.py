@@ -32,7 +32,7 @@ from memcheck.language.test import (
     VariableKind,
 )
 from memcheck.ptx.decode import decode
-from memcheck.ptx.instructions import Branch, Instruction
+from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawAddress, RawInstruction, RawName
@@ -156,15 +156,7 @@ def _initial_value(entry: InitialRegister, register: Register) -> Operand:
 
 
 def _decode(body: Body, names: ThreadNames) -> tuple[Instruction, ...]:
-    decoded = []
-    for raw in body.instructions:
-        instruction = decode(raw, names)
-        if isinstance(instruction, Branch) and instruction.target not in body.labels:
-            span = raw.operands[-1].span if raw.operands else raw.span
-            hint = nearest(instruction.target, body.labels)
-            raise SourceError(f"there is no label `{instruction.target}` in this thread", span, hint)
-        decoded.append(instruction)
-    return tuple(decoded)
+    return tuple(decode(raw, names) for raw in body.instructions)
 
 
 def _prop(node: s.PropSyntax, resolver: Resolver, at: int, positions: Positions) -> Prop:

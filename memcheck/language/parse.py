@@ -51,7 +51,7 @@ def outline(positions: Positions, text: str) -> s.Outline:
 def clause(positions: Positions, start: Start, part: s.Clause) -> Any:
     """The tree of one clause; its offsets are relative to the clause. SourceError where it is malformed."""
     try:
-        return _tree(start, part.text)
+        return _tree(start, part.text) if len(part.text) < _KEPT else _read(start, part.text)
     except MalformedError as error:
         raise error.at(positions, part.at) from None
 
@@ -68,8 +68,16 @@ class MalformedError(Exception):
         return SourceError(fault.message, positions.span(base + fault.at, fault.length), fault.hint)
 
 
+_KEPT = 1000
+"""Clauses up to this length are kept."""
+
+
 @lru_cache(maxsize=8192)
 def _tree(start: Start, text: str) -> Any:
+    return _read(start, text)
+
+
+def _read(start: Start, text: str) -> Any:
     try:
         return _parser().parse(text, start=start)
     except UnexpectedInput as error:
