@@ -136,13 +136,24 @@ def mnemonic(word: str, known: Iterable[str]) -> str | None:
 
 
 def forms(words: Words, legal: Callable[[Words], bool]) -> list[str]:
-    """The legal forms nearest to `words`: one word away if there are such, else the likest of FORMS."""
+    """The legal forms nearest to `words`: one word away if there are such, else the likest of FORMS.
+
+    A form that keeps all words comes first, one that loses a word last; of scopes to add, .gpu comes first.
+    """
     text = ".".join(words)
-    candidates = list(dict.fromkeys(_one_away(words)))
-    near = [".".join(c) for c in candidates if legal(c)]
-    if not near:
-        near = [f for f in FORMS.get(words[0], "").split() if f != text]
-    return sorted(near, key=lambda form: -_likeness(form, text))[:SHOWN]
+    candidates: dict[frozenset[str], tuple[int, Words]] = {}
+    for cost, candidate in _one_away(words):
+        candidates.setdefault(frozenset(candidate), (cost, candidate))
+    near = sorted(
+        (cost, bool(set(SCOPES) & set(candidate).difference(words) - {"gpu"}), -_likeness(form, text), form)
+        for cost, candidate in candidates.values()
+        if legal(candidate)
+        for form in [".".join(candidate)]
+    )
+    if near:
+        return [form for *_, form in near[:SHOWN]]
+    known = [f for f in FORMS.get(words[0], "").split() if f != text]
+    return sorted(known, key=lambda form: -_likeness(form, text))[:SHOWN]
 
 
 def _likeness(form: str, text: str) -> float:
@@ -154,22 +165,22 @@ def _ordered(words: tuple[str, ...]) -> Words:
     return words[:1] + tuple(sorted(words[1:], key=lambda w: _RANK.get(w, 0 if w in _BOUND else 4)))
 
 
-_BOUND = frozenset(("proxy", "mmio", "lo", "hi", "wide", "to", "ld_reduce", "st", "red", "warp", "proxy::readonly"))
+_BOUND = frozenset(
+    ("proxy", "mmio", "lo", "hi", "wide", "to", "ld_reduce", "st", "red", "warp", "sync", "proxy::readonly")
+)
 """Words that stay directly behind the mnemonic."""
 
 
-def _one_away(words: Words) -> Iterable[Words]:
-    vocabulary = _VOCABULARY.get(words[0], [])
+def _one_away(words: Words) -> Iterable[tuple[int, Words]]:
+    """Words one edit away, with its cost."""
+    vocabulary = [word for word in _VOCABULARY.get(words[0], ()) if word not in words]
+    for word in vocabulary:
+        yield 0, _ordered((*words, word))
     swap = SWAPS.get(words[0])
     if swap is not None:
-        yield (swap, *words[1:])
+        yield 1, (swap, *words[1:])
     for at in range(1, len(words)):
         for word in vocabulary:
-            if word not in words:
-                yield (*words[:at], word, *words[at + 1 :])
-    for word in vocabulary:
-        if word not in words:
-            yield (*words, word) if words[-1] not in TYPES else (*words[:-1], word, words[-1])
-            yield _ordered((*words, word))
-    for at in range(1, len(words)):
-        yield (*words[:at], *words[at + 1 :])
+            alike = words[at] not in _RANK or _RANK.get(word) == _RANK[words[at]]
+            yield 1 if alike else 2, (*words[:at], word, *words[at + 1 :])
+        yield 2, (*words[:at], *words[at + 1 :])

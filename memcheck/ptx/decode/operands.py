@@ -103,6 +103,7 @@ class Reader:
         return self.names.register(operand)
 
     def _check(self, register: Register, span: Span, width: int, wider: bool, type: str) -> None:
+        """`type` names what is wanted: `.u64`, or words."""
         fits = register.width >= max(width, MIN_REGISTER) if wider else register.width == width
         if not fits:
             if register.width == 1:
@@ -127,7 +128,7 @@ class Reader:
             return None
         return self.destination(operand, width, type=type)
 
-    def source(self, operand: RawOperand, type: ScalarType, *, wider: bool = False) -> Operand:
+    def source(self, operand: RawOperand, type: ScalarType, *, wider: bool = False, what: str = "") -> Operand:
         """A register of the type's width (or wider) or a number; a variable is an address and none of both."""
         if isinstance(operand, RawNumber):
             if type.cls is TypeClass.FLOAT and not _written_as_float(operand.span):
@@ -158,12 +159,12 @@ class Reader:
         if operand.negated and type.cls is not TypeClass.PREDICATE:
             raise SourceError(f"{self.opcode}: only predicates can be negated with !.", operand.span)
         register = self.names.register(operand)
-        self._check(register, operand.span, register_bits(type), wider, f".{type.name}")
+        self._check(register, operand.span, register_bits(type), wider, what or f".{type.name}")
         return register
 
     def word(self, operand: RawOperand) -> Operand:
         """A 32-bit register or a number: shift amounts, masks, barrier numbers, counts."""
-        return self.source(operand, TYPES["b32"])
+        return self.source(operand, TYPES["b32"], what="this operand")
 
     def predicate(self, operand: RawOperand) -> tuple[Operand, bool]:
         """A predicate or a number, and whether it is negated."""
@@ -201,7 +202,7 @@ class Reader:
             raise SourceError(
                 f"{self.opcode}: a number is no address outside .local memory (ISA 6.4.1).",
                 operand.span,
-                "write [x] for a variable x",
+                "write [x] for a variable x; mov loads a number",
             )
         variable = self.variable(base)
         if variable is None:
@@ -256,7 +257,7 @@ class Reader:
 
     def policy(self, at: int) -> None:
         """The cache policy of `.L2::cache_hint`: a 64-bit register, read and forgotten."""
-        self.source(self.operands[at], TYPES["b64"])
+        self.source(self.operands[at], TYPES["b64"], what="a cache policy")
 
 
 def _width_hint(width: int, type: str) -> str | None:
