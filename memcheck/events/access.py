@@ -55,27 +55,21 @@ def _fits(step: Step, address: Value, size: int, regions: Sequence[Region]) -> V
     return result
 
 
-def _reachable(step: Step, space: Space, proxy: Proxy, writes: bool) -> list[Region]:
-    """The regions that an access of this space may touch."""
-    draft, thread = step.draft, step.thread
-    result = []
-    for region in draft.memory.regions:
-        if is_multimem(draft, region.variable):
-            continue
-        if region.cta is not None:
-            near = draft.test.threads
-            mates = {t.place.cta for t in near if t.place.cluster == thread.place.cluster}
-            if region.cta not in mates or (space is Space.SHARED_CTA and region.cta != thread.place.cta):
-                continue
-        if proxy is Proxy.GENERIC:
-            if writes and region.space is Space.CONST:
-                continue
-            if space is not Space.GENERIC and (space in SHARED_SPACES) != (region.space in SHARED_SPACES):
-                continue
-            if space in (Space.GLOBAL, Space.CONST) and region.space is not space:
-                continue
-        result.append(region)
-    return result
+def _allowed(step: Step, region: Region, space: Space, proxy: Proxy, writes: bool) -> bool:
+    """Whether an access of this space may touch a region."""
+    place = step.thread.place
+    if region.cta is not None:
+        if region.cta != place.cta and (space is Space.SHARED_CTA or region.cta not in step.draft.mates(place.cluster)):
+            return False
+    elif is_multimem(step.draft, region.variable):
+        return False
+    if proxy is not Proxy.GENERIC or (space is Space.GENERIC and not writes):
+        return True
+    if writes and region.space is Space.CONST:
+        return False
+    if space in SHARED_SPACES:
+        return region.cta is not None
+    return space is Space.GENERIC or region.space is space
 
 
 def check_address(
@@ -83,23 +77,22 @@ def check_address(
 ) -> list[tuple[Value, str, str]]:
     """What can be wrong with an access of `total` bytes: (condition, rule, message)."""
     values = step.values
-    regions = _reachable(step, space, proxy, writes)
+    crooked = f"this access of {total} bytes is not aligned to {total} bytes: declare the variable .align {total}"
     if address.is_const:
         number = address.payload
-        inside = any(r.base <= number and number + total <= r.base + r.size for r in regions)
-        fits = values.true if inside else values.false
-    else:
-        fits = _fits(step, address, total, regions)
-    problems = []
-    if fits is not values.true:
-        problems.append((values.negate(fits), *_outside(step, operand, address, total)))
-    low = values.binary("and", address, values.const(total - 1, 64))
+        for region in step.draft.memory.regions:
+            inside = region.base <= number and number + total <= region.base + region.size
+            if inside and _allowed(step, region, space, proxy, writes):
+                return [] if number % total == 0 else [(values.true, MISALIGNED, crooked)]
+        return [(values.true, *_outside(step, operand, address, total))]
+    regions = [r for r in step.draft.memory.regions if _allowed(step, r, space, proxy, writes)]
+    fits = _fits(step, address, total, regions)
+    low = values.binary("urem", address, values.const(total, 64))
     aligned = values.binary("eq", low, values.const(0, 64))
-    if aligned is not values.true:
-        crooked = values.both(fits, values.negate(aligned))
-        message = f"this access of {total} bytes is not aligned to {total} bytes: declare the variable .align {total}"
-        problems.append((crooked, MISALIGNED, message))
-    return problems
+    return [
+        (values.negate(fits), *_outside(step, operand, address, total)),
+        (values.both(fits, values.negate(aligned)), MISALIGNED, crooked),
+    ]
 
 
 def _outside(step: Step, operand: Address, address: Value, total: int) -> tuple[str, str]:

@@ -232,8 +232,8 @@ def _users(draft: Draft, use: BarrierUse, number: int) -> list[tuple[Value, int]
 def reductions(draft: Draft) -> dict[Value, Value]:
     """The results of bar.red, where the generations are plain from the text: placeholder to value.
 
-    Every thread of the CTA then does bar.red or bar.sync on that barrier the same number of times, under no condition,
-    and the k-th of each are one generation.
+    All operations on that barrier are then for all warps of the CTA and under no condition, so that the k-th of each
+    thread are one generation. One that mixes bar.red with others is outside the model, whatever its result.
     """
     reducing = [use for use in draft.barriers if use.result is not None]
     results: dict[Value, Value] = {}
@@ -246,10 +246,8 @@ def reductions(draft: Draft) -> dict[Value, Value]:
         for other in draft.barriers:
             if isinstance(other.instruction, Barrier) and other.thread.index in rows and not other.instruction.peer:
                 same = values.binary("eq", other.id, use.id)
-                plain = (
-                    draft.events[other.event].guard is values.true
-                    and other.instruction.kind is not BarrierKind.ARRIVE
-                    and (other.count is None or _needs_all(draft, other, mates))
+                plain = draft.events[other.event].guard is values.true and (
+                    other.count is None or _needs_all(draft, other, mates)
                 )
                 if same is values.true and plain:
                     rows[other.thread.index].append(other)

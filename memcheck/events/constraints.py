@@ -89,6 +89,8 @@ class Assignments:
 
     def component(self, start: Iterable[Value], required: Sequence[Value]) -> tuple[list[Value], list[Value]]:
         """The requirements that share leaves with `start`, directly or through others; and the remaining ones."""
+        if not required:
+            return [], []
         reached = set(leaves(self._structure, start))
         left, inside, grown = list(required), [], True
         while grown and left:
@@ -103,13 +105,15 @@ class Assignments:
         return inside, left
 
     def satisfying(
-        self, parts: Sequence[Value], required: Sequence[Value], fastest: int | None = None
+        self, parts: Sequence[Value], required: Sequence[Value], fastest: int | None = None, once: bool = False
     ) -> Iterator[Assignment]:
         """Assignments of the leaves of `parts` and `required` under which all of `required` hold. TooManyError.
 
-        `fastest`: a read to be varied first. The dictionaries are changed by the next step.
+        `fastest`: a read to be varied first. `once`: one for each assignment of the leaves of `parts`.
+        The dictionaries are changed by the next step.
         """
         mentioned = leaves(self._structure, [*parts, *required])
+        wanted = leaves(self._structure, parts) if once else mentioned
         tests = [(part, leaves(self._structure, (part,))) for part in required]
         options: list[tuple[Leaf, list[int]]] = []
         for leaf in mentioned:
@@ -119,7 +123,12 @@ class Assignments:
                     numbers = [n for n in numbers if evaluate(part, *_one(leaf, n))]
             options.append((leaf, numbers))
         # few values first: a test fails as early as it can
-        options.sort(key=lambda option: (option[0] == ("read", fastest), len(option[1]), option[0]))
+        options.sort(
+            key=lambda option: (
+                option[0] not in wanted, option[0] == ("read", fastest), len(option[1]), option[0],
+            )
+        )  # fmt: skip
+        settled = sum(leaf in wanted for leaf, _ in options)
         order = {leaf: i for i, (leaf, _) in enumerate(options)}
         due: list[list[Value]] = [[] for _ in options]
         for part, mine in tests:
@@ -149,6 +158,7 @@ class Assignments:
                 continue
             if depth + 1 == len(options):
                 yield reads, choices
+                del stack[settled:]
             else:
                 stack.append(iter(options[depth + 1][1]))
 

@@ -94,10 +94,12 @@ class _Growth:
                 continue
             self.addresses[event.index] = set()
             self.required[event.index] = requirements(self.structure, event)
-        fixed = [e for e in self.stores if self._is_fixed(e)]
-        moving = [e for e in self.stores if not self._is_fixed(e)]
-        for event in fixed:
-            self._write(event)
+        moving = [event for event in self.stores if not self._write_fixed(event)]
+        wandering = [e for e in self.loads if e.address is not None and not self._is_fixed(e, e.address)]
+        if not moving and not wandering:
+            for event in self.loads:
+                self._read(event)
+            return
         # a chain of values goes through each of the other writes at most once
         for _ in range(len(moving) + len(self.loads) + 1):
             self.changed = False
@@ -116,21 +118,36 @@ class _Growth:
                 return True
         return False
 
-    def _is_fixed(self, event: Event) -> bool:
+    def _is_fixed(self, event: Event, *parts: Value) -> bool:
+        return not self.required[event.index] and all(part.is_const for part in parts)
+
+    def _write_fixed(self, event: Event) -> bool:
+        """Puts in a write that always happens with one address and value; whether it is one."""
         assert event.address is not None
         assert event.value is not None
-        constant = event.address.is_const and event.value.is_const
-        return constant and not self.required[event.index]
+        if not self._is_fixed(event, event.address, event.value):
+            return False
+        index, address, number = event.index, event.address.payload, event.value.payload
+        self.addresses[index].add(address)
+        physical = self.structure.memory.physical(address, event.size)
+        if physical is not None:
+            self.writes[index][number] = (0,)
+            self.written[index, physical] = {number: (0,)}
+        return True
 
     def _assignments(self, event: Event, parts: Sequence[Value]) -> Iterator[Assignment]:
         """Assignments of what `parts` are made from under which the event happens."""
-        inside, apart = self.every.component(parts, self.required[event.index])
+        required = self.required[event.index]
+        if not required and all(part.is_const for part in parts):
+            yield {}, {}
+            return
+        inside, apart = self.every.component(parts, required)
         if event.index not in self.possible:
             if apart and not self.every.possible(apart):
                 return
             self.possible.add(event.index)
         try:
-            yield from self.every.satisfying(parts, inside)
+            yield from self.every.satisfying(parts, inside, once=True)
         except TooManyError:
             name = event.instruction.text if event.instruction is not None else "an event"
             raise TooLargeError(
@@ -176,6 +193,13 @@ class _Growth:
         assert event.address is not None
         made_from = sorted(event.address.support)
         table = self.reads[event.index]
+        if self._is_fixed(event, event.address):
+            address = event.address.payload
+            self.addresses[event.index].add(address)
+            physical = self.structure.memory.physical(address, event.size)
+            for number, origins in ({0: (0,)} if physical is None else self._assembled(event, physical)).items():
+                self._note(table, number, origins)
+            return
         for reads, choices in self._assignments(event, (event.address,)):
             address = evaluate(event.address, reads, choices)
             self.addresses[event.index].add(address)
@@ -190,28 +214,35 @@ class _Growth:
     def _assembled(self, event: Event, physical: int) -> dict[int, Origins]:
         """What the bytes from `physical` on can be put together to, cut where a write begins or ends."""
         end = physical + event.size
-        events, memory = self.structure.events, self.structure.memory
+        events = self.structure.events
         sources = [
             (at, events[w].size, values)
             for (w, at), values in self.written.items()
             if at < end and physical < at + events[w].size and events[w].rmw != event.index
         ]
+        if all(at <= physical and end <= at + length for at, length, _ in sources):
+            return self._part(physical, event.size, sources)
         cuts = sorted({physical, end} | {c for at, size, _ in sources for c in (at, at + size) if physical < c < end})
         whole: dict[int, Origins] = {0: (0,)}
         for low, high in zip(cuts, cuts[1:], strict=False):
-            size = high - low
-            part: dict[int, Origins] = {memory.initial_value(low, size): (0,)}
-            for at, length, values in sources:
-                if at <= low and high <= at + length:
-                    for number, origins in values.items():
-                        piece = number >> (8 * (low - at)) & ((1 << (8 * size)) - 1)
-                        known = part.get(piece)
-                        part[piece] = origins if known is None else minimal((*known, *origins))
+            part = self._part(low, high - low, sources)
             shift = 8 * (low - physical)
             if len(whole) * len(part) > MAX_VALUES:
                 raise TooLargeError(f"one read can return more than {MAX_VALUES} values.")
             whole = {done | piece << shift: joined((a, b)) for done, a in whole.items() for piece, b in part.items()}
         return whole
+
+    def _part(self, low: int, size: int, sources: Sequence[tuple[int, int, dict[int, Origins]]]) -> dict[int, Origins]:
+        """What can stand in bytes that each of `sources` (place, size, values) covers as a whole or not at all."""
+        part: dict[int, Origins] = {self.structure.memory.initial_value(low, size): (0,)}
+        mask = (1 << 8 * size) - 1
+        for at, length, values in sources:
+            if at <= low and low + size <= at + length:
+                for number, origins in values.items():
+                    piece = number >> (8 * (low - at)) & mask
+                    known = part.get(piece)
+                    part[piece] = origins if known is None or known == origins else minimal((*known, *origins))
+        return part
 
 
 def _cells(structure: Structure, addresses: Mapping[int, Iterable[int]]) -> tuple[tuple[int, int], ...]:

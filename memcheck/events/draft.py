@@ -13,7 +13,7 @@ from memcheck.events.paths import Path
 from memcheck.events.structure import BlockingPoint, Event, Kind, LoopBound, Misuse
 from memcheck.events.value import Value, Values
 from memcheck.events.windows import SHARED_SPACES, Windows
-from memcheck.language.test import Test, Thread, VariableKind
+from memcheck.language.test import Place, Test, Thread, VariableKind
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem
@@ -130,6 +130,23 @@ class Draft:
     notes: list[str] = field(default_factory=list)
     groups: int = 0
     placeholders: int = 0
+    _windows: dict[Place, Windows] = field(default_factory=dict)
+    _mates: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def windows(self, place: Place) -> Windows:
+        """The shared windows as a thread at `place` sees them."""
+        found = self._windows.get(place)
+        if found is None:
+            found = self._windows[place] = Windows.of(self.test, place)
+        return found
+
+    def mates(self, cluster: int) -> frozenset[int]:
+        """The CTAs of a cluster."""
+        found = self._mates.get(cluster)
+        if found is None:
+            ctas = (t.place.cta for t in self.test.threads if t.place.cluster == cluster)
+            found = self._mates[cluster] = frozenset(ctas)
+        return found
 
     def placeholder(self, width: int) -> Value:
         self.placeholders += 1
@@ -165,21 +182,18 @@ class Step:
         "state",
         "thread",
         "values",
-        "windows",
     )
 
     def __init__(
         self,
         draft: Draft,
         thread: Thread,
-        windows: Windows,
         state: State,
         instruction: Instruction,
     ) -> None:
         self.draft = draft
         self.values = draft.values
         self.thread = thread
-        self.windows = windows
         self.state = state
         self.instruction = instruction
         self.guard = state.guard
@@ -194,6 +208,10 @@ class Step:
                 self.guard = self.values.both(state.guard, self.predicate)
                 if self.values.negate(self.predicate) in state.path:
                     self.guard = self.values.false
+
+    @property
+    def windows(self) -> Windows:
+        return self.draft.windows(self.thread.place)
 
     def register(self, register: Register) -> Value:
         """The value of a register, at its own width."""
@@ -309,8 +327,8 @@ def variable_address(draft: Draft, thread: Thread, operand: AddressOf) -> int:
 
 def is_multimem(draft: Draft, name: str) -> bool:
     """A region that only multimem instructions may touch."""
-    variable = draft.test.variables.get(name.partition("->")[0])
-    return variable is not None and variable.kind is VariableKind.MULTIMEM
+    variable = draft.test.variables.get(name)
+    return variable is None or variable.kind is VariableKind.MULTIMEM
 
 
 Handler = Callable[[Step], None]

@@ -45,6 +45,10 @@ class Memory:
     def _by_name(self) -> dict[tuple[str, int | None], Region]:
         return {(r.variable, r.cta): r for r in self.regions}
 
+    @cached_property
+    def _physical(self) -> dict[tuple[int, int], int | None]:
+        return {}
+
     def instance(self, variable: str, cta: int | None = None) -> Region:
         """The region of a variable (of its instance in `cta` for shared ones). KeyError where there is none."""
         return self._by_name[variable, cta]
@@ -58,8 +62,11 @@ class Memory:
 
     def physical(self, address: int, size: int) -> int | None:
         """Physical address of the first byte, or None where the range is not inside one region."""
-        region = self.region(address, size)
-        return None if region is None else region.physical + address - region.base
+        key = (address, size)
+        if key not in self._physical:
+            region = self.region(address, size)
+            self._physical[key] = None if region is None else region.physical + address - region.base
+        return self._physical[key]
 
     def initial_value(self, physical: int, size: int) -> int:
         """Little-endian initial value of `size` bytes."""

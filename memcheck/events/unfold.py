@@ -21,7 +21,6 @@ from memcheck.events.paths import Path
 from memcheck.events.structure import BlockingPoint, Event, Kind, LoopBound, Structure
 from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
 from memcheck.events.value import Value
-from memcheck.events.windows import Windows
 from memcheck.language.test import Observable, RegisterTerm, Test, Thread
 from memcheck.ptx import instructions as ptx
 
@@ -144,7 +143,6 @@ class _Walk:
         self.values = draft.values
         self.thread = thread
         self.bound = bound
-        self.windows = Windows.of(draft.test, thread.place)
         self.end = len(thread.body)
         self.loops = Loops((), ())
         self.heap: list[tuple[tuple[int, ...], Node]] = []
@@ -158,7 +156,7 @@ class _Walk:
         state = State((), self.values.true, {}, {}, NO_TAINT)
         if thread.initial:
             nothing = ptx.Nop(text="", span=thread.span)
-            step = Step(draft, thread, self.windows, state, nothing)
+            step = Step(draft, thread, state, nothing)
             for name, operand in thread.initial.items():
                 state.registers[name] = step.operand(operand, thread.widths.get(name, 32))
         return state
@@ -190,7 +188,7 @@ class _Walk:
         handler = HANDLERS.get(type(instruction))
         if handler is None:
             raise arithmetic.unsupported(instruction, "this instruction")
-        step = Step(self.draft, self.thread, self.windows, state, instruction)
+        step = Step(self.draft, self.thread, state, instruction)
         if step.guard is not self.values.false:
             handler(step)
 
@@ -207,7 +205,7 @@ class _Walk:
             self.edge(node, pc + 1, state)
 
     def branch(self, node: Node, state: State, instruction: ptx.Branch | ptx.Exit) -> None:
-        step = Step(self.draft, self.thread, self.windows, state, instruction)
+        step = Step(self.draft, self.thread, state, instruction)
         condition, taint = step.predicate, step.predicate_taint
         target = self.end
         if isinstance(instruction, ptx.Branch):
