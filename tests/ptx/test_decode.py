@@ -437,6 +437,12 @@ class TestArithmetic:
         assert isinstance(back, Arithmetic)
         assert (there.op, back.op, there.space) == ("cvta", "cvta.to", Space.SHARED_CTA)
 
+    def test_set_has_the_type_of_what_it_compares(self) -> None:
+        comparison = read("set.lt.u32.s64 r0, rd0, rd1")
+        assert isinstance(comparison, Arithmetic)
+        assert (comparison.op, comparison.type.name, comparison.destinations) == ("set.lt", "s64", (R0,))
+        assert spell(comparison) == "set.lt.u32.s64 %r0, %rd0, %rd1"
+
     def test_shift_amounts_have_32_bits(self) -> None:
         assert place(refusal("shl.b64 rd0, rd1, rd2")) == "rd2"
 

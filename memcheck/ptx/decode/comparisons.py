@@ -61,24 +61,22 @@ class SetpForm:
 
 @dataclass(frozen=True, slots=True)
 class SetForm:
-    """`set.CMP.dtype.stype d, a, b`: all ones or zero."""
+    """`set.CMP.dtype.stype d, a, b`: all 32 bits ones, or zero. The type of the instruction is the operands'."""
 
     op: str
     type: ScalarType | None
-    source_type: ScalarType | None
 
     def build(self, at: Reader) -> Instruction:
         at.count("d, a, b", 3)
-        source_type = self.source_type or _inferred(at, "u")
+        type = self.type or _inferred(at, "u")
         return Arithmetic(
             text=at.text,
             span=at.span,
             guard=at.guard,
             op=self.op,
-            type=self.type or TYPES["u32"],
+            type=type,
             destinations=(at.destination(at.operands[0], 32),),
-            sources=(at.source(at.operands[1], source_type), at.source(at.operands[2], source_type)),
-            source_type=source_type,
+            sources=(at.source(at.operands[1], type), at.source(at.operands[2], type)),
         )
 
 
@@ -162,7 +160,7 @@ def analyse_set(words: Words) -> SetForm:
     source = _compared(q, types[1] if types else None)
     if q.has("bool"):
         raise LaterError(f"set.{q.get('bool')}", q.found["bool"][0])
-    return SetForm(f"set.{q.get('compare')}", TYPES[target] if types else None, source)
+    return SetForm(f"set.{q.get('compare')}", source)
 
 
 def _compared(q: Qualifiers, name: str | None) -> ScalarType | None:

@@ -122,7 +122,7 @@ _VOCABULARY = {
 }
 _RANK = (
     dict.fromkeys(("weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile"), 1)
-    | dict.fromkeys(SCOPES, 2)
+    | dict.fromkeys((*SCOPES, "gl"), 2)
     | dict.fromkeys(SPACES, 3)
     | dict.fromkeys(VECTORS, 5)
     | dict.fromkeys(TYPES, 6)

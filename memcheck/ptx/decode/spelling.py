@@ -218,15 +218,13 @@ def _collective(i: Collective) -> str:
 def _arithmetic(i: Arithmetic) -> str:
     if i.op == "isspacep":
         opcode = _opcode("isspacep", _space(i.space))
+    elif i.op.startswith("set."):
+        opcode = _opcode(i.op, "u32", i.type.name)
     else:
-        source = i.source_type.name if i.source_type is not None else None
-        opcode = _opcode(i.op, _space(i.space), i.type.name, source)
-    compared = i.source_type if i.op.startswith("set.") else i.type
-    kind = compared or i.type
+        opcode = _opcode(i.op, _space(i.space), i.type.name, i.source_type.name if i.source_type else None)
+    sources = [_literal(s, i.type) for s in i.sources]
     if i.op == "selp":
-        sources = [_literal(s, kind) for s in i.sources[:2]] + [operand(i.sources[2])]
-    else:
-        sources = [_literal(s, kind) for s in i.sources]
+        sources[2] = operand(i.sources[2])
     return _text(opcode, "|".join(map(operand, i.destinations)), *sources)
 
 
