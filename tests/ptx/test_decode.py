@@ -533,3 +533,9 @@ def test_an_opcode_is_analysed_once() -> None:
     assert isinstance(second, Load)
     assert (first.sem, first.scope, first.type) == (second.sem, second.scope, second.type)
     assert (first.destinations, second.destinations) == ((R0,), (R1,))
+
+
+def test_an_endless_opcode_is_refused_at_once() -> None:
+    error = refusal("ld." + ".".join(["relaxed", "gpux"] * 2000) + " r0, [x]")
+    assert place(error) == "gpux"
+    assert error.hint is None

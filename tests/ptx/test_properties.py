@@ -71,7 +71,7 @@ def instructions(draw: st.DrawFn) -> RawInstruction:
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(instructions(), st.booleans())
 def test_every_instruction_decodes_or_is_refused(raw: RawInstruction, columns: bool) -> None:
     try:

@@ -110,6 +110,8 @@ FORMS: dict[str, str] = {
 
 SWAPS = {"red": "atom", "bar": "barrier", "barrier": "bar", "fence": "membar", "membar": "fence"}
 SHOWN = 3
+LONGEST = 12
+"""Words of an opcode beyond which no near form is looked for: none has more."""
 
 _VOCABULARY = {
     name: sorted({w for form in forms.split() for w in form.split(".")[1:]} | set(extra.split()))
@@ -140,6 +142,8 @@ def forms(words: Words, legal: Callable[[Words], bool]) -> list[str]:
 
     A form that keeps all words comes first, one that loses a word last; of scopes to add, .gpu comes first.
     """
+    if len(words) > LONGEST:
+        return []
     text = ".".join(words)
     candidates: dict[frozenset[str], tuple[int, Words]] = {}
     for cost, candidate in _one_away(words):
