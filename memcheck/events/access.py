@@ -77,11 +77,14 @@ def check_address(
 ) -> list[tuple[Value, str, str]]:
     """What can be wrong with an access of `total` bytes: (condition, rule, message)."""
     values = step.values
+    named = operand.base.variable if isinstance(operand.base, AddressOf) else None
     crooked = f"this access of {total} bytes is not aligned to {total} bytes: declare the variable .align {total}"
     if address.is_const:
         number = address.payload
         for region in step.draft.memory.regions:
             inside = region.base <= number and number + total <= region.base + region.size
+            if named is not None and region.variable != named:
+                continue
             if inside and _allowed(step, region, space, proxy, writes):
                 return [] if number % total == 0 else [(values.true, MISALIGNED, crooked)]
         return [(values.true, *_outside(step, operand, address, total))]
@@ -102,7 +105,8 @@ def _outside(step: Step, operand: Address, address: Value, total: int) -> tuple[
         if region is not None and is_multimem(step.draft, region.variable):
             rule = "plain access to a multimem address"
             return rule, f"{region.variable} is a multimem address: only multimem instructions may access it (8.2.3)"
-        if region is not None:
+        named = operand.base.variable if isinstance(operand.base, AddressOf) else None
+        if region is not None and named in (None, region.variable):
             where = f"{region.space.value} memory" + ("" if region.cta is None else f" of cta {region.cta}")
             rule = f"{region.space.value} address accessed as another state space"
             return rule, f"{region.variable} is in {where}, which this instruction cannot access"

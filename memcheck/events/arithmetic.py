@@ -146,7 +146,8 @@ def _field(values: Values, a: Value, position: Value, length: Value, signed: boo
     empty = values.binary("eq", count, values.const(0, 32))
     fill = values.both(sign, values.negate(empty))
     ones = values.const((1 << width) - 1, width)
-    return values.ite(fill, values.binary("or", field, values.binary("xor", mask, ones)), field)
+    taken = values.binary("and", mask, values.binary("lshr", ones, start))
+    return values.ite(fill, values.binary("or", field, values.binary("xor", taken, ones)), field)
 
 
 def compute(values: Values, op: str, type: ScalarType, sources: Sequence[Value], instruction: Instruction) -> Value:

@@ -77,8 +77,12 @@ class Memory:
         return [r for r in self.regions if r.physical <= physical < r.physical + r.size]
 
 
+GAP = 0x400
+"""Bytes that are no memory, after each variable."""
+
+
 def lay_out(test: Test) -> Memory:
-    """Places every variable, each instance on its alignment and on no larger one, with nothing adjacent.
+    """Places every variable, each instance on its alignment and on no larger one, far from the next.
 
     A multimem variable is a region of its own that no plain access may touch, and one region `mm->x` for each
     location behind it, which multimem accesses use.
@@ -101,7 +105,8 @@ class _Layout:
 
     def _advance(self, area: str, align: int, size: int) -> int:
         base = -(-self.cursors[area] // (2 * align)) * 2 * align + align
-        self.cursors[area] = base + size
+        # a wrong offset should hit nothing
+        self.cursors[area] = base + size + GAP
         return base
 
     def place(self, name: str) -> tuple[Region, ...]:

@@ -259,7 +259,7 @@ def observe(execution: Execution) -> tuple[int, ...]:
 
 
 def from_read(execution: Execution, rows: Sequence[int]) -> Rows:
-    """from-read over an order of writes (8.9.7.3): a read before a write of a byte that it takes from an earlier one."""
+    """from-read over an order of writes (8.9.7.3): a read before a write of a byte that it takes from an earlier."""
     concrete = _Concrete(execution)
     result = [0] * len(concrete.events)
     writes = [i for i in execution.executed if concrete.events[i].kind is Kind.WRITE]
