@@ -21,13 +21,18 @@ from memcheck.relations.rows import bits, pairs
 
 
 class Choices:
-    """Reads-from by byte group, coherence, Fence-SC order, generations; `constraints` tie them together."""
+    """Reads-from by byte group, coherence, Fence-SC order, generations; `constraints` tie them together.
 
-    def __init__(self, structure: Structure) -> None:
+    `bounded`: reads return only values of their domains. Semantic dependencies are defined over those; where syntactic
+    ones keep values from coming out of thin air, it adds nothing, and the domains need not be trusted.
+    """
+
+    def __init__(self, structure: Structure, bounded: bool) -> None:
         self.structure = structure
         self.events = structure.events
         self.terms = Terms()
-        self.accesses = Accesses(structure, analyse(structure), self.terms)
+        domains = analyse(structure)
+        self.accesses = Accesses(structure, domains, self.terms)
         self.meetings = Meetings(structure, self.terms)
         self.happening = Happening(structure, self.terms, self.meetings.left_over)
         self.executed = self.happening.executed
@@ -39,6 +44,9 @@ class Choices:
         self.ranks = {f: z3.BitVec(f"fence{f}", max(1, len(self.fences).bit_length())) for f in self.fences}
         self.constraints: list[Truth] = []
         self._choose_sources()
+        for read in self.reads if bounded else ():
+            known = disj_all(self.value(read) == number for number in domains.reads[read])
+            self.constraints.append(implies(self.executed[read], known))
         self._choose_coherence()
         if len(self.fences) > 1:
             self.constraints.append(z3.Distinct(list(self.ranks.values())))

@@ -17,6 +17,8 @@ from memcheck.plain.truth import Truth, conj, conj_all, disj_all, implies, neg, 
 from memcheck.plain.witness import read_execution
 from memcheck.relations.expression import Model
 
+_SYNTACTIC = frozenset(("addr", "data", "ctrl"))
+
 
 def solve(
     structure: Structure,
@@ -39,7 +41,7 @@ class _Questions:
         self.structure = structure
         self.model = model
         self.deadline = None if timeout is None else time.monotonic() + timeout
-        self.choices = Choices(structure)
+        self.choices = Choices(structure, bounded=not model.names >= _SYNTACTIC)
         self.algebra = Algebra(self.choices.executed, self.choices.base, self.choices.from_read)
         self.coherence = coherence = self.algebra.value(model.coherence)
         if not tearing:

@@ -12,6 +12,7 @@ from memcheck.plain.accesses import Cell
 from memcheck.plain.choices import Choices
 from memcheck.plain.finals import Finals
 from memcheck.plain.truth import Truth
+from memcheck.relations.rows import closure, from_pairs, pairs
 
 
 def read_execution(model: Any, choices: Choices, finals: Finals) -> Execution:
@@ -39,7 +40,7 @@ def read_execution(model: Any, choices: Choices, finals: Finals) -> Execution:
         {r: number(choices.value(r)) for r in choices.reads if r in executed},
         {i: number(choices.choice(i)) for i in range(len(structure.choice_domains))},
         sources,
-        frozenset((w, v) for (w, v), truth in choices.coherence.items() if holds(truth)),
+        _transitive([(w, v) for (w, v), truth in choices.coherence.items() if holds(truth)], len(structure.events)),
         tuple(sorted(fences, key=lambda f: number(choices.ranks[f]))),
         {
             (r, seat.event): k
@@ -55,6 +56,11 @@ def read_execution(model: Any, choices: Choices, finals: Finals) -> Execution:
             for byte in range(cell.size)
         },
     )
+
+
+def _transitive(order: list[tuple[int, int]], size: int) -> frozenset[tuple[int, int]]:
+    """The chosen order is transitive between writes that overlap; an execution's is so throughout."""
+    return frozenset(pairs(closure(from_pairs(order, size))))
 
 
 def _last(cell: Cell, choices: Choices, finals: Finals, holds: Any) -> int:
