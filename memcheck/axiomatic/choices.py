@@ -58,6 +58,7 @@ class Choices:
         self._parts: dict[tuple[int, int], literals.Choices] = {}
         self._unlinked: list[int] = []
         self.coherence: dict[tuple[int, int], int] = {}
+        self._transitive: set[tuple[int, int, int]] = set()
         self.fence_order: dict[tuple[int, int], int] = {}
         self._bounds: dict[str, tuple[int, int]] = {}
         self._barriers: dict[str, dict[tuple[int, int], int]] = {}
@@ -293,8 +294,10 @@ class Choices:
                 found = self.generations.synchronizes(_BARRIER_RELATIONS[name])
             elif name == "exited":
                 found = self.generations.exited(self._events_of, self.executed)
-            else:
+            elif name in ("samegen", "bar-before"):
                 found = self.generations.ordered(same=name == "samegen")
+            else:
+                raise AssertionError(name)
             self._barriers[name] = found
         return found
 
@@ -411,19 +414,18 @@ class Choices:
 
     def settle_coherence(self) -> None:
         """The chosen coherence is transitive and acyclic over the writes that it has been asked about."""
-        done: set[tuple[int, int]] = set()
-        while len(done) < len(self.coherence):
-            pairs = list(self.coherence)
-            done = set(pairs)
+        triples, done = self._transitive, -1
+        while done != len(self.coherence):
+            done = len(self.coherence)
             follows: dict[int, list[int]] = {}
-            for a, b in pairs:
+            for a, b in self.coherence:
                 follows.setdefault(a, []).append(b)
-            for a, b in pairs:
+            for a, b in list(self.coherence):
                 for c in follows.get(b, ()):
-                    if a != c:
-                        self.clauses.require(
-                            -self.coherence[a, b], -self.coherence[b, c], self._coherence_step(a, c)
-                        )
+                    if a != c and (a, b, c) not in triples:
+                        triples.add((a, b, c))
+                        step = self._coherence_step(a, c)
+                        self.clauses.require(-self.coherence[a, b], -self.coherence[b, c], step)
 
     def _coherence_step(self, a: int, c: int) -> int:
         """Overlapping writes: their literal. Others: an auxiliary order, so that no cycle closes through them."""

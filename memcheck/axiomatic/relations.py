@@ -85,6 +85,9 @@ class Relations:
 
     def _build(self, expr: Expr) -> Node:
         op = expr.op
+        if op is Op.BASE and expr.name == "fr":
+            may, must = self.base.bounds("co")
+            return self._combine(Op.FROM_READ, (self._make(op, (), may, must, "co"),), expr.kind)
         if op is Op.BASE:
             may, must = self.base.bounds(expr.name)
             return self._make(op, (), may, must, expr.name) if may else self.empty

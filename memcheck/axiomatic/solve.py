@@ -173,4 +173,4 @@ def _raised(
     for flag in possible if every else ():
         if flag.literal not in found and session.holds([*given, flag.literal]):
             found |= session.true_literals([f.literal for f in possible])
-    return [Finding(f.name, f.events) for f in possible if f.literal in found]
+    return list(dict.fromkeys(Finding(f.name, tuple(sorted(f.events))) for f in possible if f.literal in found))
