@@ -36,15 +36,11 @@ def differences(result: Result, expectation: Expectation) -> list[str]:
 
 
 def _words(result: Result, actual: Verdict | None) -> str:
-    match actual:
-        case None:
-            return "no verdict, since the test has no condition"
-        case Verdict.OUTSIDE:
-            return f"outside ({'; '.join(sorted({remark.name for remark in result.outside}))})"
-        case Verdict.UNDECIDED:
-            return f"undecided ({result.undecided})"
-        case _:
-            return actual.value
+    if actual is None:
+        return "no verdict, since the test has no condition"
+    if actual is Verdict.OUTSIDE:
+        return f"outside ({'; '.join(sorted({remark.name for remark in result.outside}))})"
+    return f"undecided ({result.undecided})" if actual is Verdict.UNDECIDED else str(actual.value)
 
 
 def _state_differences(result: Result, expected: frozenset[frozenset[tuple[str, int]]]) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memcheck.corpus import Case
 from memcheck.errors import MemcheckError, TooLargeError
 
 if TYPE_CHECKING:
+    from memcheck.language.test import Test
     from memcheck.report import Report
 
 RAISE = "MEMCHECK_RAISE"
@@ -66,14 +67,29 @@ def internal_error(fault: BaseException) -> str:
 
 def decide(question: Question) -> Report:
     """The report of one test under one model."""
-    from memcheck.check import check
-    from memcheck.report import Report, report
+    from memcheck.commands.limits import memory_limit, time_limit
 
-    case, settings = question.case, question.settings
+    settings = question.settings
+    with time_limit(settings.timeout) as alarm:
+        try:
+            with memory_limit(settings.memory):
+                found = _decide(question)
+        except KeyboardInterrupt:
+            found = _unanswered(question, undecided=INTERRUPTED)
+    if alarm.rang and found.stopped is not None:
+        reason = f"the time limit of {settings.timeout:g} s was reached"
+        found = replace(found, stopped=reason, undecided=found.undecided and reason)
+    return found
+
+
+def _decide(question: Question) -> Report:
+    from memcheck.check import check
+    from memcheck.report import report
+
+    settings = question.settings
     test = None
-    error = undecided = None
     try:
-        test = case.parse()
+        test = question.case.parse()
         result = check(
             test,
             settings.model,
@@ -85,25 +101,35 @@ def decide(question: Question) -> Report:
         )
         return report(result)
     except TooLargeError as fault:
-        undecided = str(fault)
+        return _unanswered(question, test, undecided=str(fault))
     except MemcheckError as fault:
-        error = str(fault)
+        return _unanswered(question, test, error=str(fault))
     except KeyboardInterrupt:
-        undecided = INTERRUPTED
+        return _unanswered(question, test, undecided=INTERRUPTED)
     except MemoryError:
-        undecided = "the memory ran out"
+        limit = f"of {settings.memory} MB was reached" if settings.memory else "of the machine was reached"
+        return _unanswered(question, test, undecided=f"the memory limit {limit}")
     except RecursionError:
-        error = f"{case.source.name}: nested too deeply to be read."
+        return _unanswered(question, test, error=f"{question.case.source.name}: nested too deeply to be read.")
     except Exception as fault:
-        error = f"{case.source.name}: {internal_error(fault)}"
+        return _unanswered(question, test, error=f"{question.case.source.name}: {internal_error(fault)}")
+
+
+def _unanswered(
+    question: Question, test: Test | None = None, *, undecided: str | None = None, error: str | None = None
+) -> Report:
+    """A report without states; says of the test what is known of it."""
+    from memcheck.report import Report
+
+    condition = test.condition if test else None
     return Report(
-        file=case.source.name,
-        model=settings.model,
-        test=test.name if test else case.header,
-        text=case.source.text,
+        file=question.case.source.name,
+        model=question.settings.model,
+        test=test.name if test else question.case.header,
+        text=question.case.source.text,
         description=test.description if test else (),
-        condition=test.condition.text if test and test.condition else None,
-        quantifier=test.condition.quantifier.value if test and test.condition else None,
+        condition=condition.text if condition else None,
+        quantifier=condition.quantifier.value if condition else None,
         keys=tuple(test.key(term) for term in test.observed) if test else (),
         undecided=undecided,
         stopped=undecided,

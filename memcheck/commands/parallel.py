@@ -71,4 +71,5 @@ def _alone(question: Question) -> Report:
             return pool.submit(_decide_interruptibly, question).result()
         except BrokenProcessPool:
             reason = "the process that decided it was killed, perhaps for its memory"
-            return Report(question.case.source.name, question.settings.model, question.case.header, undecided=reason)
+            name, model = question.case.source.name, question.settings.model
+            return Report(name, model, question.case.header, undecided=reason, stopped=reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import resource
 import sys
 
 import pytest
@@ -157,6 +158,32 @@ def test_an_interrupt_ends_the_run(write, capsys, name):
     assert found[1]["undecided"] == "interrupted"
     assert main(["run", *write("holds", name, "fails")]) == 3
     assert "2 of 3 tests" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("where", ["parse_test", "check"])
+def test_the_time_limit_holds_wherever_the_time_goes(write, capsys, monkeypatch, jobs, where):
+    module = sys.modules["memcheck.language.load" if where == "parse_test" else "memcheck.check"]
+    working = getattr(module, where)
+
+    def dawdle(what, *rest, **options):
+        if "dawdles" in getattr(what, "text", "") or getattr(what, "name", "") == "dawdles":
+            while True:
+                pass
+        return working(what, *rest, **options)
+
+    monkeypatch.setattr(module, where, dawdle)
+    assert main(["run", "--json", "--timeout", "0.2", "-j", jobs, *write("dawdles", "holds")]) == 3
+    late, good = lines(capsys)
+    assert late["undecided"] == "the time limit of 0.2 s was reached"
+    assert good["holds"] is True
+
+
+def test_the_memory_limit_holds(write, capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules["memcheck.check"], "check", lambda *_, **__: bytearray(2**32))
+    assert main(["run", "--json", "--memory", "100", *write("holds")]) == 3
+    assert lines(capsys)[0]["undecided"] == "the memory limit of 100 MB was reached"
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY, "lifted again"
 
 
 def test_a_killed_process_costs_one_test(write, capsys, monkeypatch):

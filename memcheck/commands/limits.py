@@ -1,0 +1,70 @@
+"""Limits on one test that hold whatever it is doing: reading, unfolding or solving.
+
+The engine watches its own time and memory between steps and inside z3; these catch what it does between.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+GRACE = 0.25
+"""Seconds after the limit in which the engine ends by itself."""
+SLACK = 512
+"""Megabytes of address space beyond the limit, for code, parsers and the engine's own ending."""
+
+
+class Alarm:
+    """`rang`: the time was over, and the work was interrupted for that reason."""
+
+    def __init__(self) -> None:
+        self.rang = False
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[Alarm]:
+    """Raises KeyboardInterrupt in the work after that time; no limit outside the main thread."""
+    alarm = Alarm()
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield alarm
+        return
+
+    def ring(*_: object) -> None:
+        alarm.rang = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
+    try:
+        yield alarm
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def memory_limit(megabytes: int | None) -> Iterator[None]:
+    """MemoryError in the work that asks for more."""
+    if megabytes is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = _address_space() + (megabytes + SLACK) * 2**20
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _address_space() -> int:
+    """Bytes mapped now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,135 @@
+"""`python -m tests.bench [FOLDER]`: how long tests take, beside a fixed baseline, in one run.
+
+CPU time throughout. FOLDER (or the environment variable MEMCHECK_BENCH) holds the tests, the suite does otherwise.
+The baseline is the plain encoder: z3py terms, 64-bit values, constants folded. `python -c pass` is the other measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memcheck.axiomatic.solve import is_reachable
+from memcheck.check import check
+from memcheck.corpus import Case, find, suite
+from memcheck.errors import MemcheckError
+from memcheck.events.unfold import unfold
+from memcheck.language.test import Test, Truth
+from memcheck.models import load
+from memcheck.plain.solve import solve as solve_plainly
+from memcheck.source import SourceFile
+from tests.bench.rings import ring
+
+BOUND = 4
+WARM = 5
+"""Tests decided once before anything is measured."""
+TRUE = Truth(True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("folder", nargs="?", default=os.environ.get("MEMCHECK_BENCH") or suite())
+    parser.add_argument("--model", default="ptx", help="default ptx")
+    parser.add_argument("--limit", type=int, help="only so many tests")
+    parser.add_argument("--no-baseline", action="store_true", help="leave the slow plain encoder out")
+    options = parser.parse_args()
+    many(find(options.folder)[: options.limit], options.model, not options.no_baseline)
+    fresh()
+    rings(options.model, not options.no_baseline)
+
+
+def many(cases: Sequence[Case], model: str, baseline: bool) -> None:
+    """Every state of every test, from its text: the fast engine, with the second check, and the baseline."""
+    loaded = load(model)
+    ways: dict[str, Callable[[Case], object]] = {
+        "read": lambda case: case.parse(),
+        "read, unfold": lambda case: unfold(case.parse(), BOUND),
+        "fast, --no-verify": lambda case: check(case.parse(), model, verify=False),
+        "fast, verified": lambda case: check(case.parse(), model),
+    }
+    if baseline:
+        ways["plain baseline"] = lambda case: solve_plainly(unfold(case.parse(), BOUND), loaded)
+    rows, failed = [], 0
+    for number, case in enumerate([*cases[:WARM], *cases]):
+        try:
+            row = [cpu(way, case) for way in ways.values()]
+        except MemcheckError:
+            failed += 1
+            continue
+        if number >= WARM:
+            rows.append(row)
+    print(f"{len(rows)} tests under {model}" + (f", {failed} that end in an error left out" if failed else ""))
+    print(f"  {'':22}{'median':>10}{'p95':>10}{'total':>10}{'to baseline':>13}")
+    columns = dict(zip(ways, zip(*rows, strict=True), strict=True))
+    base = sum(columns["plain baseline"]) if baseline else None
+    for name, values in columns.items():
+        ratio = f"{sum(values) / base:13.2f}" if base else ""
+        p95 = statistics.quantiles(values, n=20)[-1] if len(values) > 1 else values[0]
+        print(f"  {name:22}{ms(statistics.median(values)):>10}{ms(p95):>10}{ms(sum(values)):>10}{ratio}")
+    verified = sum(columns["fast, verified"]) / sum(columns["fast, --no-verify"])
+    print(f"  verified over --no-verify: {verified:.2f}")
+
+
+def fresh() -> None:
+    """A process of its own, against one that does nothing."""
+    command = [sys.executable, "-m", "memcheck", "run"]
+    mp = os.path.join(suite(), "mp.litmus")
+    nothing = process([sys.executable, "-c", "pass"])
+    print(f"\nfresh process\n  {'python -c pass':40}{ms(nothing):>10}")
+    for name, arguments in (("run mp.litmus", [mp]), ("run --no-verify mp.litmus", ["--no-verify", mp])):
+        seconds = process([*command, *arguments])
+        print(f"  {'memcheck ' + name:40}{ms(seconds):>10}{seconds / nothing:10.1f} times")
+
+
+def rings(model: str, baseline: bool) -> None:
+    """The verdict alone and all 2^n - 1 states, and how they grow."""
+    print(f"\nSB ring with fence.sc\n  {'':22}{'n = 5':>10}{'n = 10':>10}{'n=10 / n=5':>12}")
+    loaded = load(model)
+    small, large = (Case(SourceFile(f"ring-{n}", ring(n))).parse() for n in (5, 10))
+    ways: dict[str, Callable[[Test], object]] = {
+        "verdict": lambda test: is_reachable(
+            unfold(test, BOUND), loaded, test.condition.prop if test.condition else TRUE
+        ),
+        "all states": lambda test: check(test, model, verify=False),
+        "all states, verified": lambda test: check(test, model),
+    }
+    if baseline:
+        ways["all states, plain"] = lambda test: solve_plainly(unfold(test, BOUND), loaded)
+    for name, way in ways.items():
+        repeat = 1 if name.endswith("plain") else 3
+        short, long = (min(cpu(way, test) for _ in range(repeat)) for test in (small, large))
+        print(f"  {name:22}{ms(short):>10}{ms(long):>10}{long / short:12.1f}")
+
+
+def cpu(work: Callable[[Any], object], argument: object) -> float:
+    gc.collect()
+    started = time.process_time()
+    work(argument)
+    return time.process_time() - started
+
+
+def process(command: Sequence[str], repeat: int = 7) -> float:
+    """The least CPU time of several runs, user and system."""
+    least = float("inf")
+    for _ in range(repeat):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return least
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms"
+
+
+if __name__ == "__main__":
+    main()
