@@ -22,7 +22,7 @@ from memcheck.check import check
 from memcheck.corpus import Case, find, suite
 from memcheck.errors import MemcheckError
 from memcheck.events.unfold import unfold
-from memcheck.language.test import Test, Truth
+from memcheck.language.test import Prop, Test, Truth
 from memcheck.models import load
 from memcheck.plain.solve import solve as solve_plainly
 from memcheck.source import SourceFile
@@ -107,6 +107,10 @@ def rings(model: str, baseline: bool) -> None:
         repeat = 1 if name.endswith("plain") else 3
         short, long = (min(cpu(way, test) for _ in range(repeat)) for test in (small, large))
         print(f"  {name:22}{ms(short):>10}{ms(long):>10}{long / short:12.1f}")
+
+
+def proposition(test: Test) -> Prop:
+    return test.condition.prop if test.condition else TRUE
 
 
 def cpu(work: Callable[[Any], object], argument: object) -> float:
