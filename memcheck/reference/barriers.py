@@ -65,9 +65,9 @@ def generations(trace: Trace) -> Iterator[tuple[Generations, ...]]:
 def _mixture(arrivals: Sequence[Arrival]) -> frozenset[str]:
     found = set()
     if len({a.needed for a in arrivals}) > 1:
-        found.add("barrier-counts")
+        found.add("barrier-mismatch")
     if len({a.reduces for a in arrivals}) > 1:
-        found.add("barrier-red-mixed")
+        found.add("barrier-mismatch")
     return frozenset(found)
 
 

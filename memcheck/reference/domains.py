@@ -19,8 +19,9 @@ Origin = frozenset[int]
 """Writes that a value came through."""
 
 MAX_VALUES = 256
-MAX_ORIGINS = 256
-MAX_ASSIGNMENTS = 200_000
+MAX_ORIGINS = 64
+MAX_ASSIGNMENTS = 20_000
+MAX_UNIONS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,11 @@ def assignments(
 
 
 def _minimal(origins: Iterable[Origin]) -> list[Origin]:
+    different = set(origins)
+    if frozenset() in different or len(different) == 1:
+        return [frozenset()] if frozenset() in different else list(different)
     kept: list[Origin] = []
-    for origin in sorted(set(origins), key=len):
+    for origin in sorted(different, key=len):
         if not any(other <= origin for other in kept):
             kept.append(origin)
     if len(kept) > MAX_ORIGINS:
@@ -106,6 +110,8 @@ def _joined(parts: Sequence[Sequence[Origin]]) -> list[Origin]:
     """The union of one origin of each part, for every choice of them."""
     result: list[Origin] = [frozenset()]
     for part in parts:
+        if part == [frozenset()]:
+            continue
         result = _minimal(a | b for a in result for b in part)
     return result
 
@@ -118,6 +124,13 @@ class _Growing:
         self.addresses: dict[int, set[int]] = {e.index: set() for e in self.accesses}
         self.written: dict[tuple[int, int], dict[int, list[Origin]]] = {}
         """By write and physical address: the values written."""
+        self.unions = 0
+
+    def _join(self, parts: Sequence[Sequence[Origin]]) -> list[Origin]:
+        self.unions += 1
+        if self.unions > MAX_UNIONS:
+            raise TooLargeError("the values that reads can return come about in too many ways.")
+        return _joined(parts)
 
     def round(self) -> None:
         for event in self.accesses:
@@ -143,7 +156,7 @@ class _Growing:
             number = evaluate(event.value, reads, choices)
             origins = [
                 origin | {event.index}
-                for origin in _joined([self.reads[r][reads[r]] for r in made_from])
+                for origin in self._join([self.reads[r][reads[r]] for r in made_from])
                 if event.index not in origin
             ]
             if origins:
@@ -163,10 +176,10 @@ class _Growing:
             if physical is None:
                 self.reads[event.index].setdefault(0, [frozenset()])
                 continue
-            path = _joined([self.reads[r][reads[r]] for r in made_from])
+            path = self._join([self.reads[r][reads[r]] for r in made_from])
             for number, origins in self._assembled(event, physical).items():
                 known = self.reads[event.index]
-                known[number] = _minimal([*known.get(number, ()), *_joined([path, origins])])
+                known[number] = _minimal([*known.get(number, ()), *self._join([path, origins])])
                 if len(known) > MAX_VALUES:
                     raise TooLargeError(f"a read can return more than {MAX_VALUES} values.")
 
@@ -189,7 +202,9 @@ class _Growing:
                         piece = number >> (8 * (low - at)) & ((1 << (8 * size)) - 1)
                         part[piece] = _minimal([*part.get(piece, ()), *origins])
             shift = 8 * (low - physical)
-            whole = {done | piece << shift: _joined([a, b]) for done, a in whole.items() for piece, b in part.items()}
+            whole = {
+                done | piece << shift: self._join([a, b]) for done, a in whole.items() for piece, b in part.items()
+            }
             if len(whole) > MAX_VALUES:
                 raise TooLargeError(f"a read can return more than {MAX_VALUES} values.")
         return whole

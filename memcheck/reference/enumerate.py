@@ -166,7 +166,7 @@ def _polls_last_values(execution: Consistent) -> bool:
     return all(w in last[cell] for (r, cell), w in execution.rf.items() if r in polled)
 
 
-def enumerate_outcomes(structure: Structure, limit: int = 200_000) -> Outcome:
+def enumerate_outcomes(structure: Structure, limit: int = 20_000) -> Outcome:
     """Every final state, and what is found beside them. TooLargeError beyond `limit` candidate executions."""
     search = _Search(structure, limit)
     states: set[State] = set()
