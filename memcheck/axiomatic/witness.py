@@ -48,7 +48,7 @@ def read_execution(session: Session, choices: Choices, finals: Finals) -> Execut
         (INITIAL, e.index) for e in events if e.kind is Kind.WRITE and e.index in executed and e.index != INITIAL
     }
     fences = [e.index for e in events if "SC" in e.tags and e.index in executed]
-    fences.sort(key=lambda f: sum(holds(choices.fence_order.get((g, f), FALSE)) for g in fences if g != f))
+    order_of = {f: sum(holds(choices.fence_order.get((g, f), FALSE)) for g in fences if g != f) for f in fences}
     generations = {
         (r, p.arrival.event): k for r, p in parties for k, x in p.generations.items() if holds(x) and p.arrival.event in executed
     }
@@ -64,7 +64,7 @@ def read_execution(session: Session, choices: Choices, finals: Finals) -> Execut
         {i: next((n for n, x in pick.items() if holds(x)), 0) for i, pick in enumerate(picks)},
         sources,
         frozenset(order),
-        tuple(fences),
+        tuple(sorted(fences, key=order_of.__getitem__)),
         generations,
         final,
     )
