@@ -201,7 +201,7 @@ def _tearing(concrete: _Concrete) -> Iterator[str]:
     for read, stretch in concrete.bytes.items():
         if concrete.events[read].kind is not Kind.READ:
             continue
-        sources = {execution.rf.get((read, i), INITIAL) for i in range(len(stretch))}
+        sources = {execution.rf[read, i] for i in range(len(stretch)) if (read, i) in execution.rf}
         for write in sources:
             if concrete.bytes.get(write) != stretch:
                 continue
