@@ -21,7 +21,7 @@ Origin = frozenset[int]
 MAX_VALUES = 256
 MAX_ORIGINS = 64
 MAX_ASSIGNMENTS = 20_000
-MAX_UNIONS = 200_000
+MAX_UNIONS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
