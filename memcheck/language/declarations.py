@@ -27,6 +27,8 @@ _DATA_TYPES = tuple(t for t in TYPES.values() if t.lanes == 1 and (t.cls.value i
 _OBJECTS = ("mbarrier", "tensormap", "multimem")
 _WORDS = (*_SPACES, *(t.name for t in _DATA_TYPES), *_OBJECTS, "align")
 MAX_ELEMENTS = 65536
+_MAX_CHAIN = 64
+"""Aliases of aliases."""
 
 
 @dataclass(slots=True)
@@ -67,7 +69,8 @@ class InitialRegister:
 @dataclass(slots=True)
 class Initial:
     variables: dict[str, Draft] = field(default_factory=dict)
-    registers: list[InitialRegister] = field(default_factory=list)
+    registers: dict[tuple[str, str], InitialRegister] = field(default_factory=dict)
+    """By thread and register."""
 
 
 def read_entries(clauses: tuple[s.Clause, ...], positions: Positions) -> Initial:
@@ -105,6 +108,8 @@ def _root(variables: dict[str, Draft], draft: Draft) -> Draft:
         if target not in variables:
             raise SourceError(f"`{target}` is not declared", span, nearest(target, set(variables) - set(seen)))
         seen.append(target)
+        if len(seen) > _MAX_CHAIN:
+            raise SourceError(f"`{draft.name}` is an alias over more than {_MAX_CHAIN} others", draft.span)
         root = variables[target]
         if root.kind is not VariableKind.DATA:
             raise SourceError(f"`{target}` is a {root.kind.value} object and has no aliases", span)
@@ -150,7 +155,7 @@ class _Reader:
 
     def add(self, name: s.Word, space: Space, **fields: object) -> None:
         text, span = name.text, self.span(name)
-        if text[0] == "%" or "." in text or ":" in text:
+        if not _plain(text):
             raise SourceError(f"`{text}` is no name for a variable", span)
         if text in self.initial.variables:
             first = self.initial.variables[text].span
@@ -164,17 +169,18 @@ class _Reader:
             found, span = self.number(entry.value)
         else:
             found, span = entry.value.word.text, self.span(entry.value.word)
+            if not _plain(found):
+                raise SourceError(f"`{found}` is no variable", span, "a register starts as a number or an address")
         register = InitialRegister(
             _thread(thread.text), self.span(thread), name.text.removeprefix("%"), self.span(name), found, span
         )
-        for other in self.initial.registers:
-            if (other.thread, other.register) == (register.thread, register.register):
-                raise SourceError(
-                    f"`{register.thread}:{register.register}` is set twice",
-                    self.span(thread),
-                    f"first at line {other.thread_span.line}",
-                )
-        self.initial.registers.append(register)
+        other = self.initial.registers.setdefault((register.thread, register.register), register)
+        if other is not register:
+            raise SourceError(
+                f"`{register.thread}:{register.register}` is set twice",
+                self.span(thread),
+                f"first at line {other.thread_span.line}",
+            )
 
     def alias(self, entry: s.Alias) -> None:
         space = kind = None
@@ -313,6 +319,11 @@ class _Reader:
     def refuse_multimem(self, entry: s.Declaration) -> NoReturn:
         hint = f"write `.multimem {entry.name.text} = {{x, y}}`"
         raise SourceError("a multimem address is over a list of variables", self.span(entry.name), hint)
+
+
+def _plain(name: str) -> bool:
+    """Whether a word can name a variable: no `%`, no dots."""
+    return name[0] != "%" and "." not in name and ":" not in name and name != "_"
 
 
 def _thread(text: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from memcheck.errors import SourceError
+from memcheck.errors import SourceError, TooLargeError
 from memcheck.language import syntax as s
 from memcheck.language.accesses import accesses, finished
 from memcheck.language.complaints import nearest
@@ -38,7 +39,14 @@ from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawAddress, RawInstruction, RawName
 from memcheck.source import Span
 
+MAX_ENTRIES = 10_000
+MAX_THREADS = 1_000
+MAX_STATEMENTS = 10_000
+MAX_CONDITION = 100_000
 _THREAD = re.compile(r"P[0-9]{1,6}")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_FEW = 200
+"""Declared names among which a slip of the pen is looked for."""
 _ADDRESS_OPERAND = {
     **dict.fromkeys(("ld", "tld", "suld", "cold", "atom", "suatom"), 1),
     **dict.fromkeys(("st", "sust", "red", "sured"), 0),
@@ -47,7 +55,11 @@ _ADDRESS_OPERAND = {
 
 
 def elaborate(outline: s.Outline, comments: Sequence[s.Clause], positions: Positions) -> Test:
-    """The test of an outline. SourceError at the first fault."""
+    """The test of an outline. SourceError at the first fault, TooLargeError beyond the limits."""
+    _limit(len(outline.entries), MAX_ENTRIES, "entries in its initial state")
+    _limit(len(outline.heads), MAX_THREADS, "threads")
+    _limit(sum(map(len, outline.bodies)), MAX_STATEMENTS, "statements")
+    _limit(len(outline.tail.text) if outline.tail else 0, MAX_CONDITION, "characters in its condition")
     initial = read_entries(outline.entries, positions)
     heads = [read_head(parse_clause(positions, "head", part), part, positions) for part in outline.heads]
     threads: dict[str, int] = {}
@@ -97,6 +109,11 @@ def elaborate(outline: s.Outline, comments: Sequence[s.Clause], positions: Posit
     return replace(test, expectations=_expectations(test, comments, resolver)) if comments else test
 
 
+def _limit(number: int, most: int, what: str) -> None:
+    if number > most:
+        raise TooLargeError(f"the test has {number} {what}; at most {most} are read")
+
+
 def _imply_locations(initial: Initial, bodies: Sequence[Body], positions: Positions) -> list[str]:
     """Adds locations that only the threads name, as 32-bit globals; what may be a slip of the pen is refused."""
     named: dict[str, Span] = {}
@@ -105,16 +122,18 @@ def _imply_locations(initial: Initial, bodies: Sequence[Body], positions: Positi
             for operand in _location_names(raw):
                 if operand.name not in body.declared:
                     named.setdefault(operand.name, operand.span)
-    for register in initial.registers:
+    for register in initial.registers.values():
         if isinstance(register.value, str):
             named.setdefault(register.value, register.value_span)
     notes = []
+    counts: Counter[str] = Counter()
+    declared = tuple(initial.variables)
     for name, span in named.items():
         if name in initial.variables or width_by_name(name) is not None:
             continue
-        once = len(re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", positions.source.text)) == 1
-        if once and get_close_matches(name, initial.variables, n=1):
-            raise undeclared(name, span, tuple(initial.variables))
+        counts = counts or Counter(_IDENTIFIER.findall(positions.source.text))
+        if counts[name] == 1 and len(declared) < _FEW and get_close_matches(name, declared, n=1):
+            raise undeclared(name, span, declared)
         initial.variables[name] = Draft(name, span, Space.GLOBAL)
         notes.append(f"{name} is not declared: a global location that starts at 0")
     return notes
@@ -135,7 +154,7 @@ def _initial_registers(
     initial: Initial, threads: dict[str, int], names: Sequence[ThreadNames]
 ) -> list[dict[str, Operand]]:
     values: list[dict[str, Operand]] = [{} for _ in names]
-    for entry in initial.registers:
+    for entry in initial.registers.values():
         index = threads.get(entry.thread)
         if index is None:
             raise SourceError(f"there is no thread `{entry.thread}`", entry.thread_span, nearest(entry.thread, threads))

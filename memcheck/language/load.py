@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memcheck.errors import MemcheckError, SourceError
+from memcheck.errors import MemcheckError, SourceError, TooLargeError
 from memcheck.language.comments import blank_comments
 from memcheck.language.elaborate import elaborate
 from memcheck.language.parse import outline
@@ -12,9 +12,13 @@ from memcheck.language.position import Positions
 from memcheck.language.test import Test
 from memcheck.source import SourceFile, Span
 
+MAX_CHARACTERS = 2_000_000
+
 
 def parse_test(source: SourceFile) -> Test:
-    """The test that a text holds. SourceError, with the place, where it is none."""
+    """The test that a text holds. SourceError, with the place, where it is none; TooLargeError."""
+    if len(source.text) > MAX_CHARACTERS:
+        raise TooLargeError(f"the text has {len(source.text)} characters; a test has at most {MAX_CHARACTERS}")
     positions = Positions(source)
     at = source.text.find("\0")
     if at >= 0:

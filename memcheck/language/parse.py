@@ -227,7 +227,7 @@ class _Builder(Transformer[Token, Any]):
         tail = None
         if threads[-1].type == "TAIL":
             last = threads.pop()
-            tail = s.Clause(str(last), last.start_pos or 0)
+            tail = s.Clause(last.rstrip(), last.start_pos or 0)
         return _Parts(s.Clause(name, len(header) - len(name)), strings, state, tuple(threads), tail)
 
     # --- entries
@@ -356,15 +356,18 @@ def depth(prop: s.PropSyntax) -> int:
 
 def _connected(conjunction: bool, parts: list[s.PropSyntax]) -> s.PropSyntax:
     """One connective of all parts; a part that is the same connective gives its own parts."""
+    if len(parts) == 1:
+        return parts[0]
     flat: list[s.PropSyntax] = []
+    deepest = 0
     for part in parts:
         if isinstance(part, s.Connective) and part.conjunction is conjunction:
             flat += part.parts
+            deepest = max(deepest, part.depth - 1)
         else:
             flat.append(part)
-    if len(flat) == 1:
-        return flat[0]
-    return s.Connective(conjunction, tuple(flat), 1 + max(map(depth, flat)))
+            deepest = max(deepest, depth(part))
+    return s.Connective(conjunction, tuple(flat), 1 + deepest)
 
 
 @cache
@@ -375,6 +378,7 @@ def _parser() -> Lark:
         lexer="contextual",
         start=["test", "entry", "head", "statement", "tail"],
         maybe_placeholders=False,
+        g_regex_flags=re.ASCII,
         cache=True,
         transformer=_Builder(),
     )

@@ -16,6 +16,8 @@ from memcheck.source import Span
 
 _CONSTANTS = {"WARP_SZ": 32}
 _MAX_REGISTERS = 4096
+_MAX_WORDS = 32
+_MAX_MNEMONIC = 300
 
 
 @dataclass(slots=True)
@@ -60,6 +62,8 @@ class _Reader:
         guard, mnemonic, operands = node
         first = mnemonic.at if guard is None else self.text.rindex("@", 0, _word(guard).at)
         words = tuple(mnemonic.text.split("."))
+        if len(words) > _MAX_WORDS or len(mnemonic.text) > _MAX_MNEMONIC:
+            raise SourceError("no instruction has so many qualifiers", self.span(mnemonic))
         spans, at = [], self.at + mnemonic.at
         for word in words:
             spans.append(self.positions.span(at, len(word)))
