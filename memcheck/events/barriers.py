@@ -31,7 +31,8 @@ def barrier(step: Step) -> None:
     instruction = step.instruction
     assert isinstance(instruction, Barrier)
     values = step.values
-    event = step.event(Kind.BARRIER, fence_tags(None, None, ("B",)))
+    waits = instruction.kind is not BarrierKind.ARRIVE
+    event = step.event(Kind.BARRIER, fence_tags(None, None, ("B", "WAIT") if waits else ("B",)))
     if instruction.peer:
         assert instruction.instance is not None
         instance = step.operand(instruction.instance, 32)
@@ -59,7 +60,7 @@ def barrier(step: Step) -> None:
         use.source = values.negate(source) if instruction.negated else source
         use.result = step.draft.placeholder(32 if instruction.reduction == "popc" else 1)
         step.write(instruction.destination, use.result, step.taint(instruction.source))
-    if instruction.kind is not BarrierKind.ARRIVE:
+    if waits:
         _wait(step, event)
 
 
@@ -68,7 +69,8 @@ def cluster_barrier(step: Step) -> None:
     instruction = step.instruction
     assert isinstance(instruction, ClusterBarrier)
     values, registers = step.values, step.state.registers
-    tags = fence_tags(instruction.sem, Scope.CLUSTER, ("B",))
+    flags = ("B",) if instruction.arrive else ("B", "WAIT")
+    tags = fence_tags(instruction.sem, Scope.CLUSTER, flags)
     event = step.event(Kind.BARRIER, tags, sem=instruction.sem, scope=Scope.CLUSTER)
     pending = registers.get(_PENDING, values.false)
     if instruction.arrive:
@@ -88,7 +90,7 @@ def warp_barrier(step: Step) -> None:
     instruction = step.instruction
     assert isinstance(instruction, WarpBarrier)
     values = step.values
-    event = step.event(Kind.BARRIER, fence_tags(None, None, ("B",)))
+    event = step.event(Kind.BARRIER, fence_tags(None, None, ("B", "WAIT")))
     mask = step.operand(instruction.mask, 32)
     own = values.extract(mask, step.thread.place.lane, 1)
     step.misuse(values.negate(own), "bar.warp.sync by a lane outside its mask", event)

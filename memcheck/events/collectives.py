@@ -80,8 +80,13 @@ def resolve(draft: Draft, choices: list[tuple[int, ...]]) -> dict[Value, Value]:
 def _check(draft: Draft, members: list[_Lane]) -> None:
     values = draft.values
     first = members[0].use
+    within = values.true
+    for bound in draft.bounds:
+        if any(lane.use.thread.index == bound.thread for lane in members):
+            # where a lane's loop is cut, nothing is known of what it does later
+            within = values.both(within, values.negate(bound.reached))
     for lane in members[1:]:
-        differ = values.binary("xor", lane.use.guard, first.guard)
+        differ = values.both(values.binary("xor", lane.use.guard, first.guard), within)
         if differ is not values.false:
             draft.misuses.append(Misuse(differ, _OUTSIDE, None))
     if len(members) > 1:

@@ -126,6 +126,7 @@ def collective(name: str, d: Sequence[str | None], sources: Sequence[object], ma
 def var(name: str, type: str = "b32", init: int | tuple[int, ...] = 0, space: Space = Space.GLOBAL,
         **more: object) -> Variable:  # fmt: skip
     values = init if isinstance(init, tuple) else (init,)
+    more = {"initialised": True, **more}
     return Variable(name, space, TYPES[type], SPAN, count=len(values), array=len(values) > 1, init=values, **more)
 
 

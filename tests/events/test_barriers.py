@@ -78,7 +78,7 @@ def test_cluster_barriers():
     assert (meeting.kind, meeting.units) == (RendezvousKind.CLUSTER, ((0,), (1,)))
     assert [(a.counts, a.waits, a.needed) for a in meeting.arrivals] == 2 * [(True, False, None), (False, True, None)]
     assert [sorted(e.tags - {"_", "B"}) for e in structure.events[1:]] == [
-        ["CLUSTER", "REL"], ["ACQ", "CLUSTER"], ["CLUSTER", "RLX"], ["ACQ", "CLUSTER"],
+        ["CLUSTER", "REL"], ["ACQ", "CLUSTER", "WAIT"], ["CLUSTER", "RLX"], ["ACQ", "CLUSTER", "WAIT"],
     ]  # fmt: skip
     assert structure.misuses == ()
     rules = [m.rule for m in unfold(build([arrive, arrive, wait, wait])).misuses]

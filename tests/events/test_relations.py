@@ -1,12 +1,15 @@
 """Base relations of the program and of addresses."""
 
+from dataclasses import replace
+
 from memcheck.events.relations import address_relation, address_set, program_relation, program_set
 from memcheck.events.structure import Kind
 from memcheck.events.unfold import unfold
 from memcheck.events.vocabulary import VOCABULARY, Source
-from memcheck.ptx.qualifiers import Scope, Sem, Space
+from memcheck.ptx import instructions as ptx
+from memcheck.ptx.qualifiers import FenceProxy, Proxy, Scope, Sem, Space
 from memcheck.relations.expression import ExprKind
-from tests.events.building import atom, build, fence, ld, st, var
+from tests.events.building import SPAN, atom, bar, build, fence, ld, red, st, var
 
 
 def pairs(structure, name):
@@ -25,6 +28,38 @@ def test_every_program_name_is_there():
     assert program_set(structure, "IW") == 1
     assert program_set(structure, "W") == 0b11
     assert program_set(structure, "GEN") == 0b110
+
+
+def test_every_program_set_has_a_member():
+    fences = [
+        ptx.Fence(text="", span=SPAN, sem=Sem.ACQUIRE, scope=Scope.CLUSTER, restriction=ptx.Restriction.SHARED_CLUSTER),
+        ptx.Fence(text="", span=SPAN, sem=Sem.RELEASE, scope=Scope.CLUSTER, restriction=ptx.Restriction.MBARRIER_INIT),
+        *(ptx.ProxyFence(text="", span=SPAN, proxy=p) for p in FenceProxy),
+    ]
+    accesses = [
+        *(ld("r0", "x", proxy=p) for p in (Proxy.TEXTURE, Proxy.SURFACE, Proxy.CONSTANT, Proxy.NONCOHERENT)),
+        red("add", "x", 1, sem=Sem.RELEASE, scope=Scope.SYS),
+        replace(ld("r0", "x", Sem.RELAXED, Scope.SYS), volatile=True),
+        replace(ld("r0", "x", Sem.RELAXED, Scope.SYS), mmio=True),
+        ld("r0", "x", Sem.ACQUIRE, Scope.CTA),
+    ]
+    structure = unfold(build([*fences, *accesses, fence(Sem.SC), fence(), bar("sync", 0), bar("arrive", 1, 32)]))
+    names = [n for n, e in VOCABULARY.items() if e.kind is ExprKind.SET and e.source is Source.PROGRAM]
+    assert [name for name in names if not program_set(structure, name)] == []
+    assert program_set(structure, "B").bit_count() == 2
+    assert program_set(structure, "WAIT").bit_count() == 1
+    assert program_set(structure, "F").bit_count() == 2 + len(FenceProxy) + 2
+    assert program_set(structure, "PROXY_FENCE").bit_count() == len(FenceProxy)
+    assert program_set(structure, "ONE_WAY") == program_set(structure, "RESTRICTED") | program_set(
+        structure, "MBARRIER_INIT"
+    )
+    assert [program_set(structure, name).bit_count() for name in ("TEX", "SUR", "CON", "ALIAS", "RO")] == [
+        2,
+        2,
+        2,
+        1,
+        1,
+    ]
 
 
 def test_program_order_leaves_out_the_elements_of_a_vector():

@@ -344,6 +344,14 @@ def test_uninitialised_registers_are_noted():
     assert unfold(build([st("x", "r5")])).notes == ("P0:r5 is read before anything is written to it; it starts as 0",)
 
 
+def test_uninitialised_variables_are_noted_when_nobody_stores_to_them():
+    body = [ld("r0", "x"), ld("r1", "y"), ld("r2", "z"), st("y", 1)]
+    variables = [var("x", initialised=False), var("y", initialised=False), var("z")]
+    assert unfold(build(body, variables=variables)).notes == (
+        "x is read, and nothing gives it a value: its bytes are taken to be 0 (8.2.6)",
+    )
+
+
 def test_what_is_not_decided_yet_is_named():
     with pytest.raises(UnsupportedError, match=r"mul\.lo of f32"):
         unfold(build([op("mul.lo", "r0", 1, 2, type="f32")]))
