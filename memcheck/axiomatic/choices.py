@@ -1,7 +1,7 @@
 """What an execution chooses, as literals: reads-from, coherence, Fence-SC order, generations, final bytes.
 
-`Choices` gives every base name of the vocabulary its bounds and literals. Memory is cut into cells, groups of bytes that
-are always accessed together; reads-from and final values are chosen cell by cell.
+`Choices` gives every base name of the vocabulary its bounds and literals. Memory is cut into cells, groups of bytes
+that are always accessed together; reads-from and final values are chosen cell by cell.
 """
 
 from __future__ import annotations
@@ -88,6 +88,9 @@ class Choices:
             self.values.of(event.value)
         for read in self._unlinked:
             self._link_value(read)
+        for event in self.events:
+            if event.kind is Kind.WRITE and event.index != INITIAL and not self._domains.writes[event.index]:
+                self.clauses.require(-self.executed(event.index))
         for (read, cell), table in self.reads_from.items():
             self._limit(read, cell, table)
 
@@ -129,9 +132,10 @@ class Choices:
         return sorted({c for f in self.footprints[event] for c in f.cells})
 
     def _list_writers(self) -> list[list[int]]:
+        """A write without a value in the domains could only happen out of thin air; `_choose` forbids it."""
         writers: list[list[int]] = [[INITIAL] for _ in self.cells]
         for event in self.events:
-            if event.kind is Kind.WRITE and event.index != INITIAL and not (event.guard.is_const and not event.guard.payload):
+            if event.kind is Kind.WRITE and event.index != INITIAL and self._domains.writes[event.index]:
                 for cell in self.cells_of(event.index):
                     writers[cell].append(event.index)
         return writers
@@ -329,7 +333,7 @@ class Choices:
         for i in memory:
             for j in memory:
                 if i == INITIAL or j == INITIAL:
-                    holds = [i != j or True]
+                    holds = [True]
                 else:
                     holds = [self._related(name, i, a, j, b) for a in self.footprints[i] for b in self.footprints[j]]
                 if any(holds):
@@ -341,9 +345,7 @@ class Choices:
 
     def _related(self, name: str, i: int, a: Footprint, j: int, b: Footprint) -> bool:
         events = self.events
-        return address_relation(
-            self.structure.memory, name, (a.address, events[i].size), (b.address, events[j].size)
-        )
+        return address_relation(self.structure.memory, name, (a.address, events[i].size), (b.address, events[j].size))
 
     def literal(self, name: str, pair: int) -> int:
         entry, n = VOCABULARY[name], self.space.n

@@ -19,7 +19,9 @@ class Encoding:
     `tearing`: accesses of the same bytes may be mixed (option `tearing`).
     """
 
-    def __init__(self, structure: Structure, domains: Domains, model: Model, ending: bool, tearing: bool = False) -> None:
+    def __init__(
+        self, structure: Structure, domains: Domains, model: Model, ending: bool, tearing: bool = False
+    ) -> None:
         self.structure = structure
         self.clauses = Clauses()
         self.choices = Choices(structure, domains, self.clauses, ending)
@@ -47,7 +49,7 @@ class Encoding:
 
     def _forbid_torn_reads(self) -> None:
         """A read takes no byte of a write of just its bytes and another byte of a write that is not after that one."""
-        choices, clauses, n = self.choices, self.clauses, self.choices.space.n
+        choices, n = self.choices, self.choices.space.n
         for event in choices.events:
             cells = choices.cells_of(event.index) if event.kind is Kind.READ else []
             for first in cells if len(cells) > 1 else ():
@@ -78,7 +80,7 @@ class Encoding:
             self.relations.settle()
             self.choices.settle_coherence()
 
-    def coherent_last(self, read: int) -> list[tuple[int, ...]]:
+    def coherent_last(self, read: int) -> list[tuple[int, int, int]]:
         """Clauses saying that a read takes every cell from a coherence-maximal write."""
         choices, n, found = self.choices, self.choices.space.n, []
         for cell in choices.cells_of(read):

@@ -29,7 +29,7 @@ class Party:
 
 @dataclass(slots=True)
 class Meeting:
-    """A rendezvous with its parties; `gone(thread, k)`: the thread exited without taking part in generation k or later."""
+    """A rendezvous with its parties. `absent[t, k]`: thread t has exited, without an operation in k or later."""
 
     rendezvous: Rendezvous
     parties: list[Party]
@@ -105,7 +105,9 @@ class Generations:
         for parties in by_thread.values():
             for position, party in enumerate(parties):
                 earlier = sum(p.member == TRUE for p in parties[:position])
-                later = sum(p.member == TRUE and p.arrival.waits for p in parties[position + 1 :]) if self._ending else 0
+                later = (
+                    sum(p.member == TRUE and p.arrival.waits for p in parties[position + 1 :]) if self._ending else 0
+                )
                 possible = range(earlier, count - later)
                 may_stay = not (self._ending and party.arrival.waits)
                 if not possible:
@@ -188,7 +190,9 @@ class Generations:
         clauses = self.clauses
         needs = {p.arrival.needed for p in counting if k in p.generations}
         for need in needs:
-            here = clauses.either([p.generations[k] for p in counting if k in p.generations and p.arrival.needed == need])
+            here = clauses.either(
+                [p.generations[k] for p in counting if k in p.generations and p.arrival.needed == need]
+            )
             if need is None:
                 for unit, literal in zip(meeting.rendezvous.units, present):
                     if literal != TRUE:
@@ -203,20 +207,18 @@ class Generations:
         if not left_over:
             return
         beyond = 1 + max((k for p in counting for k in p.generations), default=0)
-        ready, pending = [], []
-        for unit in meeting.rendezvous.units:
-            waiting = [clauses.either([p.left for p in left_over if p.thread == t]) for t in unit]
-            gone = [self._gone(meeting, counting, t, beyond) for t in unit]
-            some = clauses.either(waiting)
-            all_in = clauses.both([clauses.either(pair) for pair in zip(waiting, gone)])
-            ready.append(clauses.both((some, all_in)))
-            pending.append(clauses.either((ready[-1], clauses.both(gone))))
         for need in {p.arrival.needed for p in left_over}:
-            some = clauses.either([p.left for p in left_over if p.arrival.needed == need])
-            if need is None:
-                clauses.require(-some, -clauses.both(pending))
-            else:
-                clauses.require(-some, -clauses.at_least(need, ready))
+            alike = [p for p in left_over if p.arrival.needed == need]
+            ready, settled = [], []
+            for unit in meeting.rendezvous.units:
+                waiting = [clauses.either([p.left for p in alike if p.thread == t]) for t in unit]
+                gone = [self._gone(meeting, counting, t, beyond) for t in unit]
+                all_in = clauses.both([clauses.either(pair) for pair in zip(waiting, gone)])
+                ready.append(clauses.both((clauses.either(waiting), all_in)))
+                settled.append(clauses.either((ready[-1], clauses.both(gone))))
+            some = clauses.either([p.left for p in alike])
+            full = clauses.both(settled) if need is None else clauses.at_least(need, ready)
+            clauses.require(-some, -full)
 
     # ---- the peers' dialect
 
@@ -250,7 +252,7 @@ class Generations:
         return self.clauses.either([p.left for m in self.meetings for p in m.parties if p.arrival.event == event])
 
     def synchronizes(self, kinds: tuple[RendezvousKind, ...]) -> dict[tuple[int, int], int]:
-        """(arrival, wait) -> literal: they meet. Of the peers' dialect also a full generation's arrivals with surplus waits."""
+        """(arrival, wait) -> literal: they meet; of peers also a full generation's arrivals and surplus waits."""
         ways: dict[tuple[int, int], list[int]] = {}
         for meeting in self.meetings:
             if meeting.rendezvous.kind not in kinds:
@@ -269,7 +271,7 @@ class Generations:
         return self._either(ways)
 
     def ordered(self, same: bool) -> dict[tuple[int, int], int]:
-        """`same`: two operations of one generation (and each with itself), CTA barriers; else: the first in an earlier one."""
+        """CTA barriers. `same`: two operations of one generation, and each with itself; else: of an earlier one."""
         ways: dict[tuple[int, int], list[int]] = {}
         for meeting in self.meetings:
             if meeting.rendezvous.kind is not RendezvousKind.CTA:

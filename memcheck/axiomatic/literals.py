@@ -118,7 +118,9 @@ class ValueLiterals:
     def _binary(self, value: Value) -> Choices:
         first, second = (self.of(arg) for arg in value.args)
         if len(first) * len(second) > LIMIT * 4:
-            raise TooLargeError(f"an operation combines {len(first)} and {len(second)} numbers; the limit is {LIMIT * 4}")
+            raise TooLargeError(
+                f"an operation combines {len(first)} and {len(second)} numbers; the limit is {LIMIT * 4}"
+            )
         apply: Callable[[int, int, int], int] = OPERATIONS[value.op]
         width, mask = value.args[0].width, (1 << value.width) - 1
         terms: dict[int, list[tuple[int, ...]]] = {}

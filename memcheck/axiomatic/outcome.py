@@ -14,8 +14,8 @@ State = tuple[int, ...]
 VOIDING: Mapping[str, str] = {
     "mixed-size-race": "mixed-size-race",
     "readonly-write": "undefined-behaviour: a location read through the readonly proxy or .nc is written by the kernel",
-    "barrier-rearrival": "undefined-behaviour: a warp arrives at a barrier again before its generation is known to be over",
-    "barrier-mismatch": "undefined-behaviour: operations that may meet on one barrier differ in count, or mix red with others",
+    "barrier-rearrival": "undefined-behaviour: a warp arrives again before its generation is known to be over",
+    "barrier-mismatch": "undefined-behaviour: operations that may meet on one barrier differ in count or mix red",
 }
 """Flags of a model that void the verdict, with the text of the JSON `outside`."""
 

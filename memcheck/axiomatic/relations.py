@@ -1,7 +1,7 @@
 """Literals for the sets and relations of a model, made on demand from its axioms.
 
-Every node has bounds: pairs that may be in it and pairs that must be. Only a pair that may but need not be in it costs a
-literal. An *upper* literal is true whenever the pair is in the relation, a *lower* one is true only if it is (see
+Every node has bounds: pairs that may be in it and pairs that must be. Only a pair that may but need not be in it costs
+a literal. An *upper* literal is true whenever the pair is in the relation, a *lower* one is true only if it is (see
 `clauses`); axioms need the first, except to the right of a difference.
 """
 
@@ -36,7 +36,7 @@ class BaseLiterals(Protocol):
         """Upper bound of from-read(r) from that of r."""
 
 
-class NotEncodable(Exception):
+class NotEncodableError(Exception):
     """The model needs a recursive relation to be exact; the plain encoder can decide it."""
 
 
@@ -165,7 +165,11 @@ class Relations:
         return self._make(Op.SEQ, (a, b), space.compose(a.may, b.may), space.compose(a.must, b.must))
 
     def _plus(self, a: Node) -> Node:
-        if a.op is Op.PLUS or (a.op is Op.BASE and a.name in ("po", "co")) or not self.space.compose(a.may, a.may) & ~a.must:
+        if (
+            a.op is Op.PLUS
+            or (a.op is Op.BASE and a.name in ("po", "co"))
+            or not self.space.compose(a.may, a.may) & ~a.must
+        ):
             return a
         return self._make(Op.PLUS, (a,), self.space.closure(a.may), self.space.closure(a.must))
 
@@ -223,7 +227,7 @@ class Relations:
         return found
 
     def ways(self, node: Node, pair: Pair) -> list[tuple[int, int]]:
-        """Of a sequence a;b: the (upper) literals of its two steps, for each event between."""
+        """Of a sequence a;b the (upper) literals of its two steps, for each event between."""
         first, second = node.args
         i, j = divmod(pair, self.n)
         between = bits(self._rows(first)[i] & self._columns(second)[j])
@@ -249,7 +253,7 @@ class Relations:
                 self._extend(node, pair)
 
     def _extend(self, node: Node, pair: Pair) -> None:
-        """closure(i, j) when r(i, j), or closure(i, k) and r(k, j): left-linear, as closures are only forbidden here."""
+        """closure(i, j) when r(i, j), or closure(i, k) and r(k, j): one way, as it is only forbidden here."""
         (relation,) = node.args
         i, j = divmod(pair, self.n)
         gate, clauses = node.upper[pair], self.clauses
@@ -307,12 +311,11 @@ class Relations:
         if op is Op.INVERSE:
             return same(args[0], j * n + i)
         if op is Op.SEQ:
-            first, second = args
             ways = []
-            for k in bits(self._rows(first)[i] & self._columns(second)[j]):
-                left = same(first, i * n + k)
+            for k in bits(self._rows(args[0])[i] & self._columns(args[1])[j]):
+                left = same(args[0], i * n + k)
                 if left != FALSE:
-                    ways.append(self.clauses.conjunction((left, same(second, k * n + j)), upper))
+                    ways.append(self.clauses.conjunction((left, same(args[1], k * n + j)), upper))
             return self.clauses.disjunction(ways, upper)
         if op is Op.FROM_READ:
             ways = [
@@ -323,7 +326,7 @@ class Relations:
         if op is Op.PLUS:
             return self.lower(self._squared(node), pair)
         if op is Op.REC:
-            raise NotEncodable(node.name)
+            raise NotEncodableError(node.name)
         raise AssertionError(op)
 
     def _squared(self, node: Node) -> Node:

@@ -9,7 +9,7 @@ from memcheck.axiomatic.axioms import FlagLiteral
 from memcheck.axiomatic.clauses import FALSE, TRUE
 from memcheck.axiomatic.encoding import Encoding
 from memcheck.axiomatic.outcome import Finding, Hang, Outcome, State
-from memcheck.axiomatic.solver import OutOfTime, Session
+from memcheck.axiomatic.solver import OutOfTimeError, Session
 from memcheck.axiomatic.states import enumerate_states
 from memcheck.axiomatic.witness import read_execution
 from memcheck.events.domains import Domains, analyse
@@ -39,7 +39,7 @@ def solve(
     tearing: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Outcome:
-    """Everything there is to say about the structure under the model. `progress` is told the number of states so far."""
+    """All there is to say about the structure under the model. `progress` is told the number of states so far."""
     return _Search(structure, model, witnesses, limits, tearing, progress).run()
 
 
@@ -84,7 +84,7 @@ class _Search:
             self._ending(domains)
             if self.structure.blocking or self.structure.bounds:
                 self._hanging(domains)
-        except OutOfTime as limit:
+        except OutOfTimeError as limit:
             undecided = str(limit)
         except KeyboardInterrupt:
             undecided = "it was interrupted"

@@ -25,7 +25,7 @@ def _literal(number: int) -> z3.BoolRef:
     return _positive[number] if number > 0 else _negative[-number]
 
 
-class OutOfTime(Exception):
+class OutOfTimeError(Exception):
     """The time limit has passed, or z3 gave up; the message says which."""
 
 
@@ -43,18 +43,18 @@ class Session:
         self.checks = 0
 
     def holds(self, assumptions: Iterable[int] = ()) -> bool:
-        """Whether the clauses can be satisfied under the assumptions. OutOfTime where z3 cannot say."""
+        """Whether the clauses can be satisfied under the assumptions. OutOfTimeError where z3 cannot say."""
         if self._contradiction:
             return False
         if self._deadline is not None:
             left = self._deadline - time.monotonic()
             if left <= 0:
-                raise OutOfTime("the time limit was reached")
+                raise OutOfTimeError("the time limit was reached")
             self._solver.set("timeout", max(1, int(left * 1000)))
         self.checks += 1
         answer = self._solver.check([_literal(x) for x in assumptions])
         if answer == z3.unknown:
-            raise OutOfTime(f"z3 gave up: {self._solver.reason_unknown()}")
+            raise OutOfTimeError(f"z3 gave up: {self._solver.reason_unknown()}")
         return bool(answer == z3.sat)
 
     def true_literals(self, literals: Sequence[int]) -> set[int]:

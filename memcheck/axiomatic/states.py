@@ -12,7 +12,19 @@ from memcheck.axiomatic.relations import Node, Relations
 from memcheck.axiomatic.solver import Session
 from memcheck.events.structure import INITIAL
 from memcheck.language.condition import satisfies
-from memcheck.language.test import And, Compare, MemoryTerm, Not, NumberTerm, Observable, Or, Prop, RegisterTerm, Term, Truth
+from memcheck.language.test import (
+    And,
+    Compare,
+    MemoryTerm,
+    Not,
+    NumberTerm,
+    Observable,
+    Or,
+    Prop,
+    RegisterTerm,
+    Term,
+    Truth,
+)
 
 
 class Finals:
@@ -41,7 +53,9 @@ class Finals:
     def _memory(self, term: MemoryTerm) -> literals.Choices:
         physical, size = self.choices.element(term)
         inside = [
-            i for i, (base, width) in enumerate(self.choices.cells) if physical <= base and base + width <= physical + size
+            i
+            for i, (base, width) in enumerate(self.choices.cells)
+            if physical <= base and base + width <= physical + size
         ]
         footprint = Footprint(INITIAL, physical, physical, tuple(inside))
         for cell in inside:

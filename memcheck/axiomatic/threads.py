@@ -45,7 +45,9 @@ class Progress:
             parts = [self._values.is_true(node.guard)]
             if not self._ending:
                 parts += [
-                    self._over(p) for p in self._blocking.get(node.thread, ()) if self.structure.blocking[p].before <= event
+                    self._over(p)
+                    for p in self._blocking.get(node.thread, ())
+                    if self.structure.blocking[p].before <= event
                 ]
             found = self._executed[event] = self._clauses.both(parts)
         return found

@@ -50,9 +50,12 @@ def read_execution(session: Session, choices: Choices, finals: Finals) -> Execut
     fences = [e.index for e in events if "SC" in e.tags and e.index in executed]
     order_of = {f: sum(holds(choices.fence_order.get((g, f), FALSE)) for g in fences if g != f) for f in fences}
     generations = {
-        (r, p.arrival.event): k for r, p in parties for k, x in p.generations.items() if holds(x) and p.arrival.event in executed
+        (r, p.arrival.event): k
+        for r, p in parties
+        for k, x in p.generations.items()
+        if holds(x) and p.arrival.event in executed
     }
-    final = {}
+    final: dict[int, int] = {}
     for cell, table in finals.last.items():
         write = next((w for w, x in table.items() if holds(x)), INITIAL)
         base, size = choices.cells[cell]
