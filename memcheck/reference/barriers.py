@@ -50,8 +50,10 @@ def _stops(trace: Trace, arrival: Arrival) -> bool:
 def generations(trace: Trace) -> Iterator[tuple[Generations, ...]]:
     """Every way in which the barriers of a trace can have come about, one `Generations` a barrier."""
     each = []
+    met: set[int] = set()
     for rendezvous in trace.structure.rendezvous:
         queues = _queues(trace, rendezvous)
+        met.update(a.event for q in queues.values() for a in q)
         if rendezvous.kind is RendezvousKind.CLUSTER:
             ways = _cluster(trace, rendezvous, queues)
         elif rendezvous.kind is RendezvousKind.PEER:
@@ -59,6 +61,8 @@ def generations(trace: Trace) -> Iterator[tuple[Generations, ...]]:
         else:
             ways = _counted(trace, rendezvous, queues, Generations(rendezvous, {}), 0)
         each.append(list(ways))
+    if any(point.barrier not in met for point in trace.stopped.values() if point.barrier is not None):
+        return iter(())  # a wait that meets nobody's barrier has nothing to wait for
     return product(*each)
 
 

@@ -79,7 +79,10 @@ def dependencies(structure: Structure, domains: Domains) -> frozenset[Pair]:
         if event.kind is Kind.READ:
             result.update((r, event.index) for r in _address_reads(structure, domains, event))
         else:
-            result.update((r, event.index) for r in _depends_on(structure, domains, event))
+            found = _depends_on(structure, domains, event)
+            # How many a barrier is for may hang on other threads' ids: that is no dependency of the event.
+            own = {r for r in found if event.kind is Kind.WRITE or structure.events[r].thread == event.thread}
+            result.update((r, event.index) for r in own)
     return frozenset(result)
 
 
