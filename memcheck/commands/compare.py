@@ -7,6 +7,7 @@ import sys
 
 from memcheck.commands import settings as shared
 from memcheck.commands.decide import Question, reports
+from memcheck.commands.limits import interruptible
 from memcheck.errors import MemcheckError
 
 
@@ -30,7 +31,7 @@ def execute(options: argparse.Namespace) -> int:
     names = [name.strip() for name in options.models.split(",")]
     if len(names) != 2 or names[0] == names[1]:
         raise MemcheckError("--models takes two different models, such as ptx,ptx-7.5")
-    shared.end_on_terminate()
+    interruptible()
     both = [shared.settings(options, name) for name in names]
     cases = shared.cases(options.files)
     questions = [Question(case, one) for case in cases for one in both]
@@ -50,5 +51,4 @@ def execute(options: argparse.Namespace) -> int:
             text = paint(comparison_lines(comparison, width(sys.stdout), limit), colour)
         sys.stdout.write(encodable(text, sys.stdout))
         sys.stdout.flush()
-    missing = [3] if len(statuses) < len(cases) else []
-    return combined_status(statuses + missing)
+    return combined_status(statuses) if len(statuses) == len(cases) else 3  # interrupted

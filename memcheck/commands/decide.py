@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from memcheck.commands.limits import memory_limit, time_limit
 from memcheck.corpus import Case
 from memcheck.errors import MemcheckError, TooLargeError
 
@@ -51,8 +52,12 @@ def _in_this_process(questions: Sequence[Question]) -> Iterator[Report]:
     for question in questions:
         report = decide(question)
         yield report
-        if report.stopped is not None and INTERRUPTED in report.stopped:
+        if was_interrupted(report):
             return
+
+
+def was_interrupted(report: Report) -> bool:
+    return report.stopped is not None and INTERRUPTED in report.stopped
 
 
 def internal_error(fault: BaseException) -> str:
@@ -67,8 +72,6 @@ def internal_error(fault: BaseException) -> str:
 
 def decide(question: Question) -> Report:
     """The report of one test under one model."""
-    from memcheck.commands.limits import memory_limit, time_limit
-
     settings = question.settings
     with time_limit(settings.timeout) as alarm:
         try:

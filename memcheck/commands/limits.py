@@ -7,14 +7,31 @@ from __future__ import annotations
 
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 GRACE = 0.25
 """Seconds after the limit in which the engine ends by itself."""
 SLACK = 512
 """Megabytes of address space beyond the limit, for code, parsers and the engine's own ending."""
+
+
+def interrupt(*_: object) -> NoReturn:
+    """The handler of signals that end the work on a test: KeyboardInterrupt, wherever it is.
+
+    What destructors then say of objects that were just being made is told to nobody.
+    """
+    sys.unraisablehook = lambda _: None
+    raise KeyboardInterrupt
+
+
+def interruptible() -> None:
+    """Ctrl-C and a polite kill end the work on a test, with the states so far."""
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
 
 
 class Alarm:
@@ -34,7 +51,7 @@ def time_limit(seconds: float | None) -> Iterator[Alarm]:
 
     def ring(*_: object) -> None:
         alarm.rang = True
-        raise KeyboardInterrupt
+        interrupt()
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 from memcheck.commands.decide import Question, decide
+from memcheck.commands.limits import interrupt
 from memcheck.report import Report
 
 
@@ -26,7 +28,7 @@ def in_processes(questions: Sequence[Question], processes: int) -> Iterator[Repo
 def _reports(
     pool: ProcessPoolExecutor, questions: Sequence[Question], futures: Sequence[Future[Report]]
 ) -> Iterator[Report]:
-    told = 0
+    told, ended = 0, False
     try:
         for question, future in zip(questions, futures, strict=True):
             try:
@@ -35,13 +37,25 @@ def _reports(
                 report = _alone(question)
             told += 1
             yield report
+        ended = True
     except KeyboardInterrupt:
+        _signal_all(signal.SIGINT)
         pool.shutdown(wait=True, cancel_futures=True)
+        ended = True
         for future in futures[told:]:
             if not future.cancelled() and future.exception() is None:
                 yield future.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        if not ended:  # nobody reads on
+            _signal_all(signal.SIGTERM)
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _signal_all(number: int) -> None:
+    """To every worker, since a signal may have come to this process alone."""
+    for child in multiprocessing.active_children():
+        if child.pid is not None:
+            os.kill(child.pid, number)
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
@@ -55,9 +69,14 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+def _interrupt_once(*_: object) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupt()
+
+
 def _decide_interruptibly(question: Question) -> Report:
     """Ctrl-C reaches a worker only while it decides: then it ends with the states so far."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, _interrupt_once)
     try:
         return decide(question)
     finally:

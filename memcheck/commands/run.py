@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from memcheck.commands import settings as shared
-from memcheck.commands.decide import Question, reports
+from memcheck.commands.decide import Question, reports, was_interrupted
+from memcheck.commands.limits import interruptible
 
 if TYPE_CHECKING:
     from memcheck.report import Report
@@ -37,7 +38,7 @@ def execute(options: argparse.Namespace) -> int:
     from memcheck.render.progress import progress
     from memcheck.report import combined_status
 
-    shared.end_on_terminate()
+    interruptible()
     started = time.monotonic()
     decided = shared.settings(options, options.model)
     questions = [Question(case, decided) for case in shared.cases(options.files)]
@@ -57,9 +58,9 @@ def execute(options: argparse.Namespace) -> int:
         bar.close()
     if options.format == "text" and number > 1 and not options.quiet:
         _write_closing(options, told, number, time.monotonic() - started)
-    missing = [3] if len(told) < number else []
-    judged = [_expected_status(report) if options.expect else report.status for report in told]
-    return combined_status(judged + missing)
+    if len(told) < number or any(map(was_interrupted, told)):
+        return 3
+    return combined_status(_expected_status(report) if options.expect else report.status for report in told)
 
 
 def _expected_status(report: Report) -> int:

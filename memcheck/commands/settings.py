@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 from collections.abc import Iterable
 
 from memcheck.commands.decide import Settings
@@ -55,11 +54,6 @@ def cases(arguments: Iterable[str]) -> list[Case]:
         except MemcheckError as fault:
             found.append(Case(SourceFile(argument, ""), fault=fault))
     return found
-
-
-def end_on_terminate() -> None:
-    """A polite kill ends like Ctrl-C: with the states so far."""
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
 
 
 def _natural(text: str) -> int:

@@ -18,7 +18,7 @@ def summary_line(report: Report) -> Line:
     number = f"{len(report.states):>5}" if not report.error else " " * 5
     line: Line = [(f"{words.sign} {words.word:<9}", words.style), (number, "faint"), ("  ", "")]
     line.append((report.test or report.file, ""))
-    names = sorted({remark.name for remark in (*report.flags, *report.outside)})
+    names = sorted({remark.name.partition(":")[0] for remark in (*report.flags, *report.outside)})
     if names:
         line += [("  ", ""), (" ".join(f"⚑{name}" for name in names), "flag")]
     if report.unexpected:
