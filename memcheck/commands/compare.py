@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from memcheck.commands import settings as shared
-from memcheck.commands.decide import Question, reports
+from memcheck.commands.decide import Question, reports, was_interrupted
 from memcheck.commands.limits import interruptible
 from memcheck.errors import MemcheckError
 
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """0 the models agree on every test, 1 they differ on some, 2 an error, 3 some comparison is undecided."""
-    from memcheck.render.comparison import Comparison, comparison_json, comparison_lines
+    from memcheck.render.comparison import Comparison, comparison_closing, comparison_json, comparison_lines
     from memcheck.render.ink import encodable, paint, wants_colour, width
     from memcheck.render.states import LIMIT
     from memcheck.report import combined_status
@@ -37,18 +37,23 @@ def execute(options: argparse.Namespace) -> int:
     questions = [Question(case, one) for case in cases for one in both]
     coming = reports(questions, shared.processes(options, len(questions)))
     colour = not options.no_color and wants_colour(sys.stdout)
-    statuses = []
+    room, limit = width(sys.stdout), None if options.all else LIMIT
+    told = []
     for pair in zip(coming, coming, strict=False):  # one after the other, two by two
         comparison = Comparison(*pair)
-        statuses.append(comparison.status)
-        if comparison.error is not None and not options.json:
-            print(comparison.error, file=sys.stderr)
-            continue
+        told.append(comparison)
         if options.json:
             text = comparison_json(comparison)
+        elif comparison.error is not None:
+            print(comparison.error, file=sys.stderr)
+            continue
+        elif comparison.status == 0 and len(cases) > 1:
+            continue  # of many tests, those that differ
         else:
-            limit = None if options.all else LIMIT
-            text = paint(comparison_lines(comparison, width(sys.stdout), limit), colour)
+            text = paint(comparison_lines(comparison, room, limit), colour)
         sys.stdout.write(encodable(text, sys.stdout))
         sys.stdout.flush()
-    return combined_status(statuses) if len(statuses) == len(cases) else 3  # interrupted
+    if len(cases) > 1 and not options.json:
+        sys.stdout.write(encodable(paint(comparison_closing(told, names), colour), sys.stdout))
+    interrupted = len(told) < len(cases) or any(was_interrupted(side) for one in told for side in (one.left, one.right))
+    return 3 if interrupted else combined_status(comparison.status for comparison in told)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memcheck.axiomatic.outcome import State
@@ -52,14 +54,24 @@ def comparison_lines(comparison: Comparison, room: int, limit: int | None = LIMI
     sign, style = ("?", "doubt") if comparison.undecided else ("=", "good") if comparison.same else ("≠", "bad")
     head: Line = [(f"{sign} ", style), (left.test or left.file, "title"), ("   ", "")]
     lines = wrap("; ".join(sides), room, head, style="faint")
+    comparable = not (left.outside or right.outside or comparison.undecided)
     for side in () if comparison.same else (left, right):
-        only = comparison.only(side)
-        if only and not comparison.undecided:
+        only = comparison.only(side) if comparable else ()
+        if only:
             part = replace(side, states=only, satisfying=side.satisfying & frozenset(only))
             lines += [[], [(f"  only {side.model}", "flag")], *state_table(part, room, limit)]
         for remark in side.outside:
             lines += [[], *wrap(remark.text, room, [(f"  {side.model}: {remark.name}  ", "doubt")], [("    ", "")])]
     return lines if len(lines) == 1 else [*lines, []]
+
+
+def comparison_closing(comparisons: Sequence[Comparison], models: Sequence[str]) -> list[Line]:
+    """How many tests tell the models apart."""
+    counts = Counter(comparison.status for comparison in comparisons)
+    parts = [f"{counts[1]} differ", f"{counts[0]} agree"]
+    parts += [f"{counts[3]} undecided"] if counts[3] else []
+    parts += [f"{counts[2]} with errors"] if counts[2] else []
+    return [[(f"{' and '.join(models)} on {count(len(comparisons), 'test')}", "title"), (f": {', '.join(parts)}", "")]]
 
 
 def comparison_json(comparison: Comparison) -> str:

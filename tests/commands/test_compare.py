@@ -29,12 +29,18 @@ def test_exit_status(write, names, status):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_states_of_one_model_alone(write, capsys, jobs):
     main(["compare", *MODELS, "-j", jobs, *write("holds", "differs")])
-    out = capsys.readouterr().out
-    assert "= holds" in out
+    out, _, closing = capsys.readouterr().out.partition("ptx and other.cat on 2 tests: ")
+    assert closing == "1 differ, 1 agree\n"
+    assert "= holds" not in out, "of many tests those that differ"
     assert "≠ differs" in out
     first, second = out.split("only ptx")[1].split("only other.cat")
     assert first.split() == ["P0:r0", "x", "─" * 9, "●", "1", "2"]
     assert second.split() == ["P0:r0", "x", "─" * 9, "●", "1", "3"]
+
+
+def test_one_test_is_told_also_where_the_models_agree(write, capsys):
+    main(["compare", *MODELS, *write("holds")])
+    assert capsys.readouterr().out == "= holds   ptx holds, 2 states; other.cat holds, 2 states\n"
 
 
 def test_json(write, capsys):
