@@ -129,22 +129,34 @@ class Meeting:
         return result
 
     def _maximal(self) -> list[Truth]:
-        waiting = []
-        absent = []
-        for unit in self.rendezvous.units:
-            here = {t: disj_all(s.left_over for s in self.counting if s.thread == t) for t in unit}
-            everybody = conj_all(disj(here[t], self.gone(t, self.count)) for t in unit)
-            waiting.append(conj(disj_all(here.values()), everybody))
-            absent.append(conj_all(self.gone(t, self.count) for t in unit))
+        """No further generation could be filled from what is left over.
+
+        It would be one of units that all ask for the same count, or one of all units that are still there, whatever
+        count they give, as long as it is theirs.
+        """
+        left = [seat for seat in self.counting if seat.left_over is not False]
+        counts = {seat.arrival.needed for seat in left if seat.arrival.needed is not None}
+        some_left = disj_all(seat.left_over for seat in left)
         result = []
-        for seat in self.counting:
-            needed = seat.arrival.needed
-            if needed is None:
-                fills = conj_all(disj(w, a) for w, a in zip(waiting, absent, strict=True))
-            else:
-                fills = at_least(needed, waiting)
-            result.append(neg(conj(seat.left_over, fills)))
+        for count in counts:
+            alike = [seat for seat in left if seat.arrival.needed == count]
+            result.append(neg(at_least(count, [self._ready(unit, alike) for unit in self.rendezvous.units])))
+        ready = [self._ready(unit, left) for unit in self.rendezvous.units]
+        absent = [conj_all(self.gone(t, self.count) for t in unit) for unit in self.rendezvous.units]
+        everybody = conj_all(disj(r, a) for r, a in zip(ready, absent, strict=True))
+        agreed = conj_all(
+            implies(seat.left_over, exactly(seat.arrival.needed, ready))
+            for seat in left
+            if seat.arrival.needed is not None
+        )
+        result.append(neg(conj(some_left, everybody, agreed)))
         return result
+
+    def _ready(self, unit: tuple[int, ...], seats: list[Seat]) -> Truth:
+        """A thread of the unit has one of the seats left over, and so has every other or it is gone."""
+        here = {t: disj_all(seat.left_over for seat in seats if seat.thread == t) for t in unit}
+        complete = conj_all(disj(here[t], self.gone(t, self.count)) for t in unit)
+        return conj(disj_all(here.values()), complete)
 
     def _peers(self) -> list[Truth]:
         """The columns' dialect: one full generation (0), surplus after it (1), by the number of threads asked for."""
