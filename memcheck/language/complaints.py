@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -110,6 +111,9 @@ def _frame(text: str, at: int, token: str | None, wanted: set[str]) -> Fault:
     if near is not None and near.startswith("did"):
         return Fault(f"unexpected {_shown(token)}", at, len(token), near)
     if "BLOCK" not in wanted:
+        if swallowed := list(_TAIL.finditer(text, 0, at)):
+            last = swallowed[-1]
+            return Fault(f"unexpected `{last[1]}`", last.start(1), len(last[1]), "end the row before it with `;`")
         return Fault("this is no row and no condition", at, max(1, len(line)), f"a row ends with `;`; {_CONDITION}")
     hint = f"a thread is `P0 @ cta 0 {{ … }}`; {_CONDITION}"
     return Fault("this is no thread and no condition", at, max(1, len(line)), hint)
@@ -118,6 +122,7 @@ def _frame(text: str, at: int, token: str | None, wanted: set[str]) -> Fault:
 _STATE = "the initial state, between `{` and `}`, follows the name"
 _THREADS = "threads are `P0 @ cta 0 { … }`, or a row `P0 @ cta 0 | P1 @ cta 1 ;`"
 _CONDITION = "the condition, `exists (…)`, `~exists (…)` or `forall (…)`, comes last"
+_TAIL = re.compile(r"\n[ \t]*(~\s*exists|exists|forall|filter|locations)\b")
 _LAST = ("exists", "~exists", "forall", "filter", "locations")
 
 

@@ -132,7 +132,7 @@ def _imply_locations(initial: Initial, bodies: Sequence[Body], positions: Positi
         if name in initial.variables or width_by_name(name) is not None:
             continue
         counts = counts or Counter(_IDENTIFIER.findall(positions.source.text))
-        if counts[name] == 1 and len(declared) < _FEW and get_close_matches(name, declared, n=1):
+        if counts[name] == 1 and len(declared) < _FEW and get_close_matches(name, declared, n=1, cutoff=0.7):
             raise undeclared(name, span, declared)
         initial.variables[name] = Draft(name, span, Space.GLOBAL)
         notes.append(f"{name} is not declared: a global location that starts at 0")

@@ -1,9 +1,9 @@
-# ruff: noqa: N802  (methods named as the terminals of the grammar)
 """Text to syntax tree, with lark: the outline of a file, and each of its clauses.
 
 Clauses recur within and between tests (`P0:r0 = 0`, `ld.relaxed.gpu r0, x`), so their trees are kept and shared.
 """
 
+# ruff: noqa: N802  (methods named as the terminals of the grammar)
 from __future__ import annotations
 
 import re

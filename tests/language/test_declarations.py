@@ -1,0 +1,136 @@
+"""The initial state: variables, implied types, aliases, multimem addresses, registers."""
+
+from __future__ import annotations
+
+import pytest
+
+from memcheck.errors import SourceError, UnsupportedError
+from memcheck.language.test import MemoryTerm, VariableKind
+from memcheck.ptx.operands import AddressOf, Immediate
+from memcheck.ptx.qualifiers import Proxy, Space
+from tests.language.reading import read, thread
+
+
+def variables(state: str, body: str = ""):
+    return thread(body, state).variables
+
+
+def test_an_array_is_filled_with_zeros():
+    buf = variables(".shared .align 16 .b32 buf[4] = {1, -1}")["buf"]
+    assert (buf.space, buf.align, buf.count, buf.array, buf.size) == (Space.SHARED_CTA, 16, 4, True, 16)
+    assert buf.init == (1, 0xFFFFFFFF, 0, 0)
+    assert buf.initialised
+
+
+def test_declarations():
+    got = variables(".global .u64 a; .const .s8 b = -1; .shared::cta .b128 c[] = {1, 2}; .global .f32 d = 0f3F800000")
+    assert (got["a"].type.name, got["a"].init, got["a"].initialised, got["a"].array) == ("u64", (0,), False, False)
+    assert (got["b"].space, got["b"].init) == (Space.CONST, (255,))
+    assert (got["c"].count, got["c"].size) == (2, 32)
+    assert got["d"].init == (0x3F800000,)
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("", "b32"),
+        ("ld r0, [x]", "b32"),
+        ("ld.u64 rd0, [x]", "b64"),
+        ("ld.b128 rq0, [x]", "b128"),
+        ("st.b8 [x], 1", "b8"),
+        ("st.b8 [x], 1; ld.b16 rs0, [x]", "b16"),
+        ("st.b8 [x+1], 1", "b32"),
+        ("st.b64 [x], 1; ld.b32 r0, [x+4]", "b64"),
+        ("mov.b64 rd1, x; ld.b64 rd2, [rd1]", "b64"),
+        ("st.b64 [y], 1", "b64"),
+        ("sust.b64 t, 1", "b64"),
+    ],
+)
+def test_an_untyped_location_is_as_wide_as_its_accesses(body, name):
+    got = variables("x = -1; y aliases x; t @ surface aliases y", body)
+    assert {v.type.name for v in got.values()} == {name}
+    assert got["x"].init == ((1 << got["x"].type.bits) - 1,)
+
+
+def test_an_address_in_a_register_counts_too():
+    assert variables("x = 0; P0:rd1 = x", "ld.b64 rd2, [rd1]")["x"].type.name == "b64"
+
+
+def test_locations_that_only_threads_name():
+    test = thread("ld.weak r0, y; st [z], 1; atom.add r1, u, 1", "x = 0; P0:rd0 = &v")
+    assert list(test.variables) == ["x", "y", "z", "u", "v"]
+    assert not test.variables["y"].initialised
+    assert [note.split()[0] for note in test.notes] == ["y", "z", "u", "v"]
+
+
+def test_a_slip_of_the_pen_is_no_new_location():
+    with pytest.raises(SourceError, match="unknown name `flga`"):
+        thread("st [flga], 1", "flag = 0")
+    assert "flga" in thread("st [flga], 1; ld r0, [flga]", "flag = 0").variables
+
+
+def test_aliases_and_views():
+    got = variables(
+        "y aliases x; t @ texture aliases y; x = 3; .shared z aliases s; .shared .b8 s[2]; g @ generic aliases x"
+    )
+    assert [(got[n].aliases, got[n].proxy) for n in "ytzg"] == [
+        ("x", Proxy.GENERIC),
+        ("y", Proxy.TEXTURE),
+        ("s", Proxy.GENERIC),
+        ("x", Proxy.GENERIC),
+    ]
+    assert (got["z"].space, got["z"].count, got["z"].array) == (Space.SHARED_CTA, 2, True)
+    assert not got["y"].initialised
+
+
+def test_multimem():
+    got = variables(".multimem mm = {a, b}; .global .u32 a; .global .u32 b = 2")
+    assert (got["mm"].kind, got["mm"].targets, got["mm"].size) == (VariableKind.MULTIMEM, ("a", "b"), 4)
+
+
+def test_initial_registers():
+    test = thread("", "x = 0; P0:r1 = -1; P0:%rd1 = x; 0:p1 = 1; P0:rd2 = &x")
+    assert test.threads[0].initial == {
+        "r1": Immediate(0xFFFFFFFF),
+        "rd1": AddressOf("x"),
+        "p1": Immediate(1),
+        "rd2": AddressOf("x"),
+    }
+
+
+@pytest.mark.parametrize(
+    "state", [".shared .mbarrier b = 2", "order grid 0 -> grid 1", "order grid 0 -> grid 1 programmatic"]
+)
+def test_not_yet(state):
+    with pytest.raises(UnsupportedError, match="not supported yet"):
+        variables(state)
+
+
+@pytest.mark.parametrize("space", [".global .align 128", ".const", ".param"])
+def test_tensor_maps_not_yet(space):
+    fields = "base = x, type = .u32, dims = {16, 8}, strides = {64}, box = {4, 4}, fill = zero"
+    with pytest.raises(UnsupportedError, match="`.tensormap` declarations are not supported yet"):
+        variables(f"x = 0; {space} .tensormap tm = {{ {fields} }}")
+
+
+def test_asynchronous_instructions_not_yet():
+    for body in (
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [t, {r0, r1}], [x]",
+        "mbarrier.init.b64 [x], 1",
+    ):
+        with pytest.raises(UnsupportedError, match="not supported yet"):
+            thread(body)
+
+
+def test_all_locations_are_observed_where_none_is_named():
+    text = """PTX T { x = 0; y aliases x; t @ texture aliases x; .shared .b32 s[2]; .multimem m = {g, h};
+      .global .b32 g; .global .b32 h }
+    P0 @ cta 0 { ld r10, [x]; ld r2, [x]; } P1 @ cta 1 { }"""
+    test = read(text)
+    keys = [test.key(term) for term in test.observed]
+    assert keys == ["P0:r2", "P0:r10", "x", "s[0] @ cta 0", "s[1] @ cta 0", "s[0] @ cta 1", "s[1] @ cta 1", "g", "h"]
+
+
+def test_one_cta_needs_no_instance():
+    test = read("PTX T { .shared .b32 s } P0 @ cta 3 { } exists (s @ cta 3 = 1)")
+    assert test.observed == (MemoryTerm("s"),)
