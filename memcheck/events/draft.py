@@ -163,6 +163,9 @@ class Draft:
     def reset(self, mark: tuple[int, ...]) -> None:
         for entries, length in zip(self._lists(), mark, strict=True):
             del entries[length:]
+        for table in (self.control, self.address_taint, self.data_taint):
+            for event in [index for index in table if index >= len(self.events)]:
+                del table[event]
 
     def _lists(self) -> list[list[Any]]:
         return [
