@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memcheck.errors import MemcheckError, SourceError
@@ -57,7 +56,7 @@ def read(path: str) -> SourceFile:
     """A file's text, or standard input for `-`, with `\n` at line ends; MemcheckError where it is no UTF-8 text."""
     name = "<stdin>" if path == STDIN else path
     try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if path == STDIN else _bytes(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise MemcheckError(f"{path}: {reason}.") from None
@@ -69,6 +68,11 @@ def read(path: str) -> SourceFile:
         span = Span(source, before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise SourceError(f"this is no UTF-8 text: a byte 0x{data[error.start]:02x}", span) from None
     return SourceFile(name, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def cases(path: str) -> list[Case]:
@@ -99,10 +103,12 @@ def walk(folder: str) -> Iterator[str]:
 
 
 def suite() -> str:
-    """The folder of the suite: inside an installed package, or beside it in a checkout."""
-    package = Path(__file__).parent
-    inside = package / "suite"
-    return str(inside if inside.is_dir() else package.parent / "litmus")
+    """The folder of the suite, in an installed package or beside it in a checkout; relative where it is below here."""
+    package = os.path.dirname(__file__)
+    inside = os.path.join(package, "suite")
+    folder = inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "litmus")
+    here = os.path.join(os.getcwd(), "")
+    return folder.removeprefix(here)
 
 
 def find(argument: str) -> list[Case]:
