@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from memcheck.axiomatic.clauses import TRUE, Clauses
 from memcheck.axiomatic.matrix import Matrices, bits
+from memcheck.axiomatic.plan import DIFF, INTER, SEQ, UNION
 from memcheck.axiomatic.relations import Node, Relations
-from memcheck.relations.expression import Axiom, ExprKind, Model, Op, Test
+from memcheck.relations.expression import Axiom, ExprKind, Model, Test
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,14 @@ class AxiomEncoder:
         relations, clauses = self.relations, self.clauses
         if node.must >> pair & 1:
             clauses.require()
-        elif node.op is Op.UNION:
+        elif node.opcode == UNION:
             for arg in node.args:
                 self._forbid(arg, pair)
-        elif node.op is Op.INTER:
+        elif node.opcode == INTER:
             clauses.require(*(-relations.upper(arg, pair) for arg in node.args))
-        elif node.op is Op.DIFF:
+        elif node.opcode == DIFF:
             clauses.require(-relations.upper(node.args[0], pair), relations.lower(node.args[1], pair))
-        elif node.op is Op.SEQ:
+        elif node.opcode == SEQ:
             for first, second in relations.ways(node, pair):
                 clauses.require(-first, -second)
         else:

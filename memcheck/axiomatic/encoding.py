@@ -6,6 +6,7 @@ from memcheck.axiomatic.axioms import AxiomEncoder, FlagLiteral
 from memcheck.axiomatic.choices import Choices
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.outcome import VOIDING
+from memcheck.axiomatic.plan import plan_of
 from memcheck.axiomatic.relations import Relations
 from memcheck.axiomatic.states import Finals
 from memcheck.events.domains import Domains
@@ -25,7 +26,7 @@ class Encoding:
         self.structure = structure
         self.clauses = Clauses()
         self.choices = Choices(structure, domains, self.clauses, ending)
-        self.relations = Relations(self.choices, self.clauses, self.choices.space)
+        self.relations = Relations(self.choices, self.clauses, self.choices.space, plan_of(model))
         self.axioms = AxiomEncoder(self.relations, self.clauses, self.choices.space)
         self.axioms.require_all(model)
         self.coherence = self.relations.node(model.coherence)

@@ -11,7 +11,28 @@ from typing import Protocol
 
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.matrix import Matrices, bits
-from memcheck.relations.expression import Expr, ExprKind, Op
+from memcheck.axiomatic.plan import (
+    BASE,
+    COMPLEMENT,
+    DIFF,
+    DOMAIN,
+    EMPTY,
+    FROM_READ,
+    IDENTITY,
+    INTER,
+    INVERSE,
+    OPT,
+    PLUS,
+    PRODUCT,
+    RANGE,
+    REC,
+    SEQ,
+    STAR,
+    UNION,
+    Opcode,
+    Plan,
+)
+from memcheck.relations.expression import Expr, RecursiveGroup
 
 Pair = int
 """i * n + j; for sets, i."""
@@ -41,12 +62,12 @@ class NotEncodableError(Exception):
 
 
 class Node:
-    """A node of the model's expression tree, simplified for one structure."""
+    """A node of the model's expressions, simplified for one structure; `args` are nodes."""
 
-    __slots__ = ("args", "cols", "expr", "lower", "may", "must", "name", "op", "rows", "step", "upper")
+    __slots__ = ("args", "columns", "lower", "may", "must", "name", "opcode", "rows", "steps", "upper")
 
-    def __init__(self, op: Op, args: tuple[Node, ...], may: int, must: int, name: str = "") -> None:
-        self.op = op
+    def __init__(self, opcode: Opcode, args: tuple[Node, ...], may: int, must: int, name: str = "") -> None:
+        self.opcode = opcode
         self.args = args
         self.may = may
         self.must = must
@@ -54,147 +75,166 @@ class Node:
         self.upper: dict[Pair, int] = {}
         self.lower: dict[Pair, int] = {}
         self.rows: list[int] | None = None
-        self.cols: list[int] | None = None
-        self.step: tuple[list[int], list[int]] | None = None
+        self.columns: list[int] | None = None
+        self.steps: list[int] | None = None
 
 
 class Relations:
     """All nodes of one model over one structure."""
 
-    def __init__(self, base: BaseLiterals, clauses: Clauses, space: Matrices) -> None:
+    def __init__(self, base: BaseLiterals, clauses: Clauses, space: Matrices, plan: Plan) -> None:
         self.base = base
         self.clauses = clauses
         self.space = space
         self.n = space.n
-        self._nodes: dict[Expr, Node] = {}
-        self._table: dict[tuple[Op, tuple[int, ...], str], Node] = {}
-        self._groups: dict[tuple[int, int], Node] = {}
+        self.plan = plan
+        self._nodes: list[Node | None] = [None] * len(plan.steps)
+        self._shared: dict[tuple[Opcode, int, int], Node] = {}
+        self._named: dict[str, Node] = {}
+        self._rounds: dict[RecursiveGroup, list[Node]] = {}
         self._pending: list[tuple[Node, Pair]] = []
-        self.empty = Node(Op.EMPTY, (), 0, 0)
+        self.empty = Node(EMPTY, (), 0, 0)
 
     # ---- nodes and bounds
 
     def node(self, expr: Expr) -> Node:
-        """The simplified node of an expression."""
-        found = self._nodes.get(expr)
+        """The simplified node of an expression of the plan."""
+        return self._at(self.plan.position(expr))
+
+    def _at(self, position: int) -> Node:
+        found = self._nodes[position]
         if found is None:
-            if expr.op is Op.REC:
-                return self._groups.get((id(expr.group), expr.index)) or self._recursive(expr)
-            found = self._nodes[expr] = self._build(expr)
+            found = self._nodes[position] = self._build(position)
         return found
 
-    def _build(self, expr: Expr) -> Node:
-        op = expr.op
-        if op is Op.BASE and expr.name == "fr":
-            may, must = self.base.bounds("co")
-            return self._combine(Op.FROM_READ, (self._make(op, (), may, must, "co"),), expr.kind)
-        if op is Op.BASE:
-            may, must = self.base.bounds(expr.name)
-            return self._make(op, (), may, must, expr.name) if may else self.empty
-        if op is Op.EMPTY:
+    def _build(self, position: int) -> Node:
+        """Operands that cannot matter are not built: nothing meets an empty one."""
+        step = self.plan.steps[position]
+        opcode = step.opcode
+        if opcode == BASE:
+            return self._base(step.name)
+        if opcode == EMPTY:
             return self.empty
-        args = tuple(self.node(arg) for arg in expr.args)
-        return self._combine(op, args, expr.kind)
+        if opcode == REC:
+            assert step.group is not None
+            return self._recursive(step.group, step.index)
+        first = self._at(step.first)
+        if opcode == UNION:
+            return self._union(first, self._at(step.second))
+        if opcode in (INTER, SEQ, PRODUCT, DIFF):
+            if not first.may:
+                return self.empty
+            second = self._at(step.second)
+            if opcode == INTER:
+                return self._intersection(first, second)
+            if opcode == SEQ:
+                return self._sequence(first, second)
+            if opcode == DIFF:
+                return self._difference(first, second)
+            space = self.space
+            may, must = space.product(first.may, second.may), space.product(first.must, second.must)
+            return self._make(PRODUCT, first, second, may, must)
+        return self._unary(opcode, first)
 
-    def _make(self, op: Op, args: tuple[Node, ...], may: int, must: int, name: str = "") -> Node:
+    def _unary(self, opcode: Opcode, a: Node) -> Node:
+        space = self.space
+        if opcode == IDENTITY:
+            return self._make(opcode, a, None, space.diagonal(a.may), space.diagonal(a.must))
+        if opcode == INVERSE:
+            return self._make(opcode, a, None, space.inverse(a.may), space.inverse(a.must))
+        if opcode == PLUS:
+            return self.closure(a)
+        if opcode == STAR:
+            return self._union(self.closure(a), self._base("id"))
+        if opcode == OPT:
+            return self._union(a, self._base("id"))
+        if opcode == DOMAIN:
+            return self._make(opcode, a, None, space.domain(a.may), space.domain(a.must))
+        if opcode == RANGE:
+            return self._make(opcode, a, None, space.range(a.may), space.range(a.must))
+        if opcode == FROM_READ:
+            return self._from_read(a)
+        everyone = self._base("_")
+        if opcode == COMPLEMENT:
+            may, must = space.product(everyone.may, everyone.may), space.product(everyone.must, everyone.must)
+            everyone = self._make(PRODUCT, everyone, everyone, may, must)
+        return self._difference(everyone, a)
+
+    def _base(self, name: str) -> Node:
+        found = self._named.get(name)
+        if found is None:
+            if name == "fr":
+                found = self._from_read(self._base("co"))
+            else:
+                may, must = self.base.bounds(name)
+                found = Node(BASE, (), may, must, name) if may else self.empty
+            self._named[name] = found
+        return found
+
+    def _make(self, opcode: Opcode, a: Node, b: Node | None, may: int, must: int) -> Node:
+        """The node of these operands: the same one for the same operands."""
         if not may:
             return self.empty
-        key = (op, tuple(map(id, args)), name)
-        found = self._table.get(key)
+        key = (opcode, id(a), id(b))
+        found = self._shared.get(key)
         if found is None:
-            found = self._table[key] = Node(op, args, may, must, name)
+            found = self._shared[key] = Node(opcode, (a,) if b is None else (a, b), may, must)
         return found
 
-    def _combine(self, op: Op, args: tuple[Node, ...], kind: ExprKind) -> Node:
-        space = self.space
-        a = args[0]
-        if op is Op.UNION:
-            b = args[1]
-            if not b.may & ~a.must:
-                return a
-            if not a.may & ~b.must:
-                return b
-            return self._make(op, args, a.may | b.may, a.must | b.must)
-        if op is Op.INTER:
-            b = args[1]
-            if not a.may & ~b.must:
-                return a
-            if not b.may & ~a.must:
-                return b
-            return self._make(op, args, a.may & b.may, a.must & b.must)
-        if op is Op.DIFF:
-            b = args[1]
-            if not a.may & b.may:
-                return a
-            return self._make(op, args, a.may & ~b.must, a.must & ~b.may)
-        if op is Op.COMPLEMENT:
-            universe = self.node_of_universe(kind)
-            return self._combine(Op.DIFF, (universe, a), kind)
-        if op is Op.PRODUCT:
-            return self._make(op, args, space.product(a.may, args[1].may), space.product(a.must, args[1].must))
-        if op is Op.IDENTITY:
-            return self._make(op, args, space.diagonal(a.may), space.diagonal(a.must))
-        if op is Op.DOMAIN:
-            return self._make(op, args, space.domain(a.may), space.domain(a.must))
-        if op is Op.RANGE:
-            return self._make(op, args, space.range(a.may), space.range(a.must))
-        if op is Op.SEQ:
-            return self._sequence(a, args[1])
-        if op is Op.INVERSE:
-            return self._make(op, args, space.inverse(a.may), space.inverse(a.must))
-        if op is Op.PLUS:
-            return self._plus(a)
-        if op is Op.STAR:
-            return self._optional(self._plus(a))
-        if op is Op.OPT:
-            return self._optional(a)
-        if op is Op.FROM_READ:
-            return self._make(op, args, self.base.from_read_may(a.may), 0)
-        raise AssertionError(op)
+    def _union(self, a: Node, b: Node) -> Node:
+        if not b.may & ~a.must:
+            return a
+        if not a.may & ~b.must:
+            return b
+        return self._make(UNION, a, b, a.may | b.may, a.must | b.must)
 
-    def node_of_universe(self, kind: ExprKind) -> Node:
-        everyone = self._make(Op.BASE, (), *self.base.bounds("_"), "_")
-        return everyone if kind is ExprKind.SET else self._combine(Op.PRODUCT, (everyone, everyone), kind)
+    def _intersection(self, a: Node, b: Node) -> Node:
+        if not a.may & ~b.must:
+            return a
+        if not b.may & ~a.must:
+            return b
+        return self._make(INTER, a, b, a.may & b.may, a.must & b.must)
+
+    def _difference(self, a: Node, b: Node) -> Node:
+        if not a.may & b.may:
+            return a
+        return self._make(DIFF, a, b, a.may & ~b.must, a.must & ~b.may)
 
     def _sequence(self, a: Node, b: Node) -> Node:
         space = self.space
-        if a.op is Op.IDENTITY and not b.may & ~space.product(a.args[0].must, space.row):
+        if not b.may:
+            return self.empty
+        if a.opcode == IDENTITY and not b.may & ~space.product(a.args[0].must, space.row):
             return b
-        if b.op is Op.IDENTITY and not a.may & ~(space.column * b.args[0].must):
+        if b.opcode == IDENTITY and not a.may & ~(space.column * b.args[0].must):
             return a
-        return self._make(Op.SEQ, (a, b), space.compose(a.may, b.may), space.compose(a.must, b.must))
+        return self._make(SEQ, a, b, space.compose(a.may, b.may), space.compose(a.must, b.must))
 
-    def _plus(self, a: Node) -> Node:
-        if (
-            a.op is Op.PLUS
-            or (a.op is Op.BASE and a.name in ("po", "co"))
-            or not self.space.compose(a.may, a.may) & ~a.must
-        ):
+    def closure(self, a: Node) -> Node:
+        """The transitive closure of a node."""
+        if a.opcode == PLUS or a.name in ("po", "co") or not self.space.compose(a.may, a.may) & ~a.must:
             return a
-        return self._make(Op.PLUS, (a,), self.space.closure(a.may), self.space.closure(a.must))
+        return self._make(PLUS, a, None, self.space.closure(a.may), self.space.closure(a.must))
 
-    def _optional(self, a: Node) -> Node:
-        may, must = self.base.bounds("id")
-        identity = self._make(Op.BASE, (), may, must, "id")
-        return self._combine(Op.UNION, (a, identity), ExprKind.RELATION)
+    def _from_read(self, a: Node) -> Node:
+        return self._make(FROM_READ, a, None, self.base.from_read_may(a.may), 0) if a.may else self.empty
 
-    def _recursive(self, expr: Expr) -> Node:
+    def _recursive(self, group: RecursiveGroup, index: int) -> Node:
         """`let rec`: bounds by iteration; the literals of its names follow the bodies (upper only)."""
-        group = expr.group
-        assert group is not None
-        nodes = [Node(Op.REC, (), 0, 0, name) for name in group.names]
+        if group in self._rounds:
+            return self._rounds[group][index]
+        nodes = [Node(REC, (), 0, 0, name) for name in group.names]
         while True:
-            saved, saved_table = dict(self._nodes), dict(self._table)
-            for index, node in enumerate(nodes):
-                self._groups[id(group), index] = node
-            bodies = [self.node(body) for body in group.bodies]
+            saved, shared = list(self._nodes), dict(self._shared)
+            self._rounds[group] = nodes
+            bodies = [self._at(position) for position in self.plan.bodies[group]]
             if all(body.may == node.may and body.must == node.must for body, node in zip(bodies, nodes)):
                 for node, body in zip(nodes, bodies):
                     node.args = (body,)
-                return nodes[expr.index]
-            self._nodes, self._table = saved, saved_table
+                return nodes[index]
+            self._nodes, self._shared = saved, shared
             nodes = [
-                Node(Op.REC, (), body.may | node.may, body.must | node.must, node.name)
+                Node(REC, (), body.may | node.may, body.must | node.must, node.name)
                 for node, body in zip(nodes, bodies)
             ]
 
@@ -208,7 +248,7 @@ class Relations:
             return TRUE
         found = node.upper.get(pair)
         if found is None:
-            if node.op in (Op.PLUS, Op.REC):
+            if node.opcode in (PLUS, REC):
                 found = node.upper[pair] = self.clauses.variable()
                 self._pending.append((node, pair))
             else:
@@ -233,21 +273,17 @@ class Relations:
         between = bits(self._rows(first)[i] & self._columns(second)[j])
         return [(self.upper(first, i * self.n + k), self.upper(second, k * self.n + j)) for k in between]
 
-    def closure(self, node: Node) -> Node:
-        """The transitive closure of a node."""
-        return self._plus(node)
-
     def restricted(self, node: Node, pairs: int) -> Node:
         """The node, limited to some pairs."""
         if not node.may & ~pairs:
             return node
-        return Node(Op.INTER, (node, Node(Op.EMPTY, (), pairs, pairs)), node.may & pairs, node.must & pairs)
+        return Node(INTER, (node, Node(EMPTY, (), pairs, pairs)), node.may & pairs, node.must & pairs)
 
     def settle(self) -> None:
         """Write the clauses that closures and recursive relations still owe."""
         while self._pending:
             node, pair = self._pending.pop()
-            if node.op is Op.REC:
+            if node.opcode == REC:
                 self.clauses.require(-self.upper(node.args[0], pair), node.upper[pair])
             else:
                 self._extend(node, pair)
@@ -259,21 +295,19 @@ class Relations:
         gate, clauses = node.upper[pair], self.clauses
         if relation.may >> pair & 1:
             clauses.require(-self.upper(relation, pair), gate)
-        _, columns = self._step(node)
-        for k in bits(self._rows(node)[i] & columns[j]):
+        for k in bits(self._rows(node)[i] & self._steps(node)[j]):
             if k != i or node.may >> (i * self.n + i) & 1:
                 clauses.require(-self.upper(node, i * self.n + k), -self.upper(relation, k * self.n + j), gate)
 
-    def _step(self, node: Node) -> tuple[list[int], list[int]]:
-        """Of a closure's relation, the pairs worth a step: necessary pairs that others imply are left out."""
-        if node.step is None:
+    def _steps(self, node: Node) -> list[int]:
+        """Of a closure's relation the pairs worth a step, by target: without necessary pairs that others imply."""
+        if node.steps is None:
             relation = node.args[0]
-            space = self.space
-            must = relation.must
+            space, must = self.space, relation.must
             closed = space.closure(must)
             steps = relation.may & ~must | (must & space.reduction(closed) if not closed & space.identity else must)
-            node.step = (space.rows(steps), space.rows(space.inverse(steps)))
-        return node.step
+            node.steps = space.rows(space.inverse(steps))
+        return node.steps
 
     def _rows(self, node: Node) -> list[int]:
         if node.rows is None:
@@ -281,59 +315,58 @@ class Relations:
         return node.rows
 
     def _columns(self, node: Node) -> list[int]:
-        if node.cols is None:
-            node.cols = self.space.rows(self.space.inverse(node.may))
-        return node.cols
+        if node.columns is None:
+            node.columns = self.space.rows(self.space.inverse(node.may))
+        return node.columns
 
     def _literal(self, node: Node, pair: Pair, upper: bool) -> int:
         """By operator; both directions but for closures, whose lower literals are exact by repeated squaring."""
-        op, args, n = node.op, node.args, self.n
+        opcode, args, clauses = node.opcode, node.args, self.clauses
         same = self.upper if upper else self.lower
-        if op is Op.BASE:
-            return self.base.literal(node.name, pair)
-        if op is Op.UNION:
-            return self.clauses.disjunction((same(args[0], pair), same(args[1], pair)), upper)
-        if op is Op.INTER:
+        if opcode == INTER:
             first = same(args[0], pair)
-            return FALSE if first == FALSE else self.clauses.conjunction((first, same(args[1], pair)), upper)
-        if op is Op.DIFF:
+            return FALSE if first == FALSE else clauses.conjunction((first, same(args[1], pair)), upper)
+        if opcode == UNION:
+            return clauses.disjunction((same(args[0], pair), same(args[1], pair)), upper)
+        if opcode == BASE:
+            return self.base.literal(node.name, pair)
+        if opcode == DIFF:
             other = self.lower if upper else self.upper
-            return self.clauses.conjunction((same(args[0], pair), -other(args[1], pair)), upper)
-        if op is Op.DOMAIN or op is Op.RANGE:
-            mates = self._rows(args[0])[pair] if op is Op.DOMAIN else self._columns(args[0])[pair]
-            pairs = [pair * n + k if op is Op.DOMAIN else k * n + pair for k in bits(mates)]
-            return self.clauses.disjunction([same(args[0], p) for p in pairs], upper)
+            return clauses.conjunction((same(args[0], pair), -other(args[1], pair)), upper)
+        n = self.n
         i, j = divmod(pair, n)
-        if op is Op.PRODUCT:
-            return self.clauses.conjunction((same(args[0], i), same(args[1], j)), upper)
-        if op is Op.IDENTITY:
-            return same(args[0], i)
-        if op is Op.INVERSE:
-            return same(args[0], j * n + i)
-        if op is Op.SEQ:
+        if opcode == SEQ:
             ways = []
             for k in bits(self._rows(args[0])[i] & self._columns(args[1])[j]):
                 left = same(args[0], i * n + k)
                 if left != FALSE:
-                    ways.append(self.clauses.conjunction((left, same(args[1], k * n + j)), upper))
-            return self.clauses.disjunction(ways, upper)
-        if op is Op.FROM_READ:
+                    ways.append(clauses.conjunction((left, same(args[1], k * n + j)), upper))
+            return clauses.disjunction(ways, upper)
+        if opcode == IDENTITY:
+            return same(args[0], i)
+        if opcode == FROM_READ:
             ways = [
-                self.clauses.conjunction((read, same(args[0], source * n + target)), upper)
+                clauses.conjunction((read, same(args[0], source * n + target)), upper)
                 for read, source, target in self.base.from_read(pair)
             ]
-            return self.clauses.disjunction(ways, upper)
-        if op is Op.PLUS:
+            return clauses.disjunction(ways, upper)
+        if opcode == PRODUCT:
+            return clauses.conjunction((same(args[0], i), same(args[1], j)), upper)
+        if opcode == INVERSE:
+            return same(args[0], j * n + i)
+        if opcode in (DOMAIN, RANGE):
+            mates = self._rows(args[0])[pair] if opcode == DOMAIN else self._columns(args[0])[pair]
+            pairs = [pair * n + k if opcode == DOMAIN else k * n + pair for k in bits(mates)]
+            return clauses.disjunction([same(args[0], p) for p in pairs], upper)
+        if opcode == PLUS:
             return self.lower(self._squared(node), pair)
-        if op is Op.REC:
-            raise NotEncodableError(node.name)
-        raise AssertionError(op)
+        raise NotEncodableError(node.name)
 
     def _squared(self, node: Node) -> Node:
         """The closure as an expression without recursion: r, r|r;r, … until paths of n steps are in."""
         (power,) = node.args
         length = 1
         while length < self.n:
-            power = self._combine(Op.UNION, (power, self._sequence(power, power)), ExprKind.RELATION)
+            power = self._union(power, self._sequence(power, power))
             length *= 2
         return power

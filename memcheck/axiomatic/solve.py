@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memcheck.axiomatic.axioms import FlagLiteral
 from memcheck.axiomatic.clauses import FALSE, TRUE
 from memcheck.axiomatic.encoding import Encoding
+from memcheck.axiomatic.literals import Choices
 from memcheck.axiomatic.outcome import Finding, Hang, Outcome, State
 from memcheck.axiomatic.solver import OutOfTimeError, Session
 from memcheck.axiomatic.states import enumerate_states
@@ -50,7 +51,10 @@ def is_reachable(structure: Structure, model: Model, prop: Prop, limits: Limits 
     if structure.test.filter is not None:
         wanted.append(encoding.finals.truth(structure.test.filter))
     encoding.settle()
-    return FALSE not in wanted and Session(encoding.clauses, limits.deadline, limits.memory).holds(wanted)
+    if FALSE in wanted:
+        return False
+    with Session(encoding.clauses, limits.deadline, limits.memory) as session:
+        return session.holds(wanted)
 
 
 class _Search:
@@ -110,22 +114,26 @@ class _Search:
         given = [] if test.filter is None else [finals.truth(test.filter)]
         raised = _any(encoding, encoding.flags)
         void = _any(encoding, encoding.outside)
-        session = self._session(encoding)
         self.statistics["variables"] = encoding.clauses.variables
+        with self._session(encoding) as session:
+            self._enumerate(session, encoding, options, given)
+            self.outside += _raised(session, encoding.outside, void, [], every=False)
+            if FALSE not in given:
+                self.flags += _raised(session, encoding.flags, raised, given, every=True)
+            self.statistics["checks"] = session.checks
         self.statistics["clauses"] = len(encoding.clauses.clauses)
-        if FALSE not in given:
-            for state, literals in enumerate_states(session, options, given):
-                witness = None
-                if self.witnesses:
-                    session.holds(literals)
-                    witness = read_execution(session, encoding.choices, finals)
-                self.states[state] = witness
-                if self.progress is not None:
-                    self.progress(len(self.states))
-        self.outside += _raised(session, encoding.outside, void, [], every=False)
-        if FALSE not in given:
-            self.flags += _raised(session, encoding.flags, raised, given, every=True)
-        self.statistics["checks"] = session.checks
+
+    def _enumerate(
+        self, session: Session, encoding: Encoding, options: Sequence[Choices], given: Sequence[int]
+    ) -> None:
+        for state, literals in enumerate_states(session, options, given) if FALSE not in given else ():
+            witness = None
+            if self.witnesses:
+                session.holds(literals)
+                witness = read_execution(session, encoding.choices, encoding.finals)
+            self.states[state] = witness
+            if self.progress is not None:
+                self.progress(len(self.states))
 
     def _hanging(self, domains: Domains) -> None:
         """Executions in which some thread stops for ever or is cut by a loop bound."""
@@ -144,17 +152,18 @@ class _Search:
             own += [x for x, bound in zip(cuts, structure.bounds) if bound.thread == thread]
             clauses.require(choices.progress.ended(thread), *own)
         any_stop, any_cut = clauses.either(stops), clauses.either(cuts)
+        either = clauses.either((any_stop, any_cut))
         raised = _any(encoding, encoding.flags)
         void = _any(encoding, encoding.outside)
-        session = self._session(encoding)
-        if any_cut != FALSE:
-            self.bound_reached = session.holds([any_cut])
-        hang = [any_stop, -any_cut]
-        if any_stop != FALSE and any_cut != TRUE and session.holds(hang):
-            true = session.true_literals([x for x in stops if x != FALSE])
-            self.hangs.append(Hang(tuple(i for i, x in enumerate(stops) if x in true)))
-            self.hanging_flags += _raised(session, encoding.flags, raised, hang, every=True)
-        self.outside += _raised(session, encoding.outside, void, [clauses.either((any_stop, any_cut))], every=False)
+        with self._session(encoding) as session:
+            if any_cut != FALSE:
+                self.bound_reached = session.holds([any_cut])
+            hang = [any_stop, -any_cut]
+            if any_stop != FALSE and any_cut != TRUE and session.holds(hang):
+                true = session.true_literals([x for x in stops if x != FALSE])
+                self.hangs.append(Hang(tuple(i for i, x in enumerate(stops) if x in true)))
+                self.hanging_flags += _raised(session, encoding.flags, raised, hang, every=True)
+            self.outside += _raised(session, encoding.outside, void, [either], every=False)
 
 
 def _any(encoding: Encoding, flags: Sequence[FlagLiteral]) -> int:
