@@ -61,7 +61,7 @@ def examples():
                 yield pytest.param(SourceFile(page.name, "\n" * line + block[1]), id=f"{page.name}:{line + 1}")
 
 
-@pytest.mark.parametrize("source", examples())
+@pytest.mark.parametrize("source", list(examples()))
 def test_examples_are_litmus_tests_with_these_verdicts(source):
     rows = [row.source for row in expand(source)] if "\n===\n" in source.text else [source]
     for row in rows:
