@@ -18,6 +18,7 @@ from memcheck.errors import SourceError
 from memcheck.language import complaints
 from memcheck.language import syntax as s
 from memcheck.language.position import Positions
+from memcheck.language.tables import tables_file
 
 Start = Literal["entry", "head", "statement", "tail"]
 
@@ -379,6 +380,6 @@ def _parser() -> Lark:
         start=["test", "entry", "head", "statement", "tail"],
         maybe_placeholders=False,
         g_regex_flags=re.ASCII,
-        cache=True,
+        cache=tables_file("litmus"),
         transformer=_Builder(),
     )
