@@ -156,10 +156,14 @@ def find_loops(test: Test, thread: Thread) -> Loops:
         spin = all(map(_only_reads, body))
         spin = spin and all(loop.spin for loop in loops if loop.start in range(start, end + 1))
         spin = spin and not live[start] & frozenset[str]().union(*map(registers_written, body))
+        inner = [loop for loop in loops if loop.start in range(start, end + 1)]
         for pc, _instruction in enumerate(thread.body):
-            outside = not start <= pc <= end
-            if outside and any(start < target <= end for target in successors(thread, pc)):
-                spin = False
+            for target in successors(thread, pc):
+                # into the middle: from outside, or round by another way than an inner loop's
+                outside = not start <= pc <= end
+                round_it = target <= pc and not any(pc in loop and target in loop for loop in inner)
+                if start < target <= end and (outside or round_it):
+                    spin = False
         loops.append(Loop(start, end, spin))
     loops.sort(key=lambda loop: (loop.start, -loop.end))
     around = [tuple(loop for loop in loops if pc in loop) for pc in range(len(thread.body) + 1)]

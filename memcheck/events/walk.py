@@ -69,7 +69,7 @@ class Walk:
         self.waiting: dict[Node, list[State]] = {}
         self.spins: list[_Spin] = []
         self.unrolled: set[Node] = set()
-        """Loop heads whose loop looked like a spin and is none."""
+        """Loops that looked like spins and are none: their heads, with the rounds of the loops around them."""
 
     def initial(self) -> State:
         draft, thread = self.draft, self.thread
@@ -115,7 +115,7 @@ class Walk:
     def visit(self, node: Node, state: State) -> None:
         pc, rounds = node
         around = self.loops.around[pc]
-        if around and around[-1].spin and pc == around[-1].start and node not in self.unrolled:
+        if around and around[-1].spin and pc == around[-1].start and (pc, rounds[:-1]) not in self.unrolled:
             self.spins.append(_Spin(around[-1], node, state.copy(), self.draft.mark()))
         instruction = self.thread.body[pc]
         if isinstance(instruction, ptx.Branch | ptx.Exit):
@@ -210,7 +210,8 @@ class Walk:
             again = values.either(again, paths.conjunction(values, path))
         if not self.only_reads(spin, again):
             draft.reset(spin.mark)
-            self.unrolled.add(spin.node)
+            pc, rounds = spin.node
+            self.unrolled.add((pc, rounds[:-1]))
             self.enqueue(spin.node, spin.entry)
             return
         if again is not values.false:

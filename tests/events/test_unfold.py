@@ -380,3 +380,19 @@ def test_paths_join_to_their_prefix():
 def test_every_read_is_its_own_value():
     structure = unfold(build([ld("r0", "x"), ld("r1", "y")]))
     assert [e.value.payload for e in structure.events if e.kind is Kind.READ] == [1, 2]
+
+
+def test_a_loop_with_a_way_back_into_its_middle_is_no_spin():
+    body = ["B:", ld("r0", "x"), "A:", bra("B", compare=("eq", "r0", 0)), ld("r0", "y"), bra("A")]
+    structure = unfold(build(body), bound=1)
+    assert structure.blocking == ()
+    assert len(structure.bounds) == 2
+    # in the second round, control comes from the first one either way
+    assert [guards(structure, e1=n, e2=0, e3=0, e4=0) for n in (0, 1)] == [[1, 0, 1, 0], [1, 1, 0, 0]]
+
+
+def test_a_loop_found_to_be_no_spin_is_none_in_any_round():
+    body = ["L:", atom("cas", "r0", "x", 0, 1), bra("E", compare=("eq", "r0", 5)), bra("L"), "E:", st("y", 1)]
+    structure = unfold(build(body), bound=2)
+    assert structure.blocking == ()
+    assert kinds(structure) == "RWRWRWW"
