@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memcheck.check import check
+    from memcheck.checker import check
     from memcheck.corpus import load, load_all
     from memcheck.errors import MemcheckError, SourceError
     from memcheck.language.test import Test
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 __all__ = ["MemcheckError", "Remark", "Result", "SourceError", "Test", "__version__", "check", "load", "load_all"]
 
 _HOMES = {
-    "check": "memcheck.check",
+    "check": "memcheck.checker",
     "load": "memcheck.corpus",
     "load_all": "memcheck.corpus",
     "MemcheckError": "memcheck.errors",

@@ -86,7 +86,7 @@ def decide(question: Question) -> Report:
 
 
 def _decide(question: Question) -> Report:
-    from memcheck.check import check
+    from memcheck.checker import check
     from memcheck.report import report
 
     settings = question.settings

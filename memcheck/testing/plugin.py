@@ -104,7 +104,7 @@ class LitmusItem(_Item):
         self.expectation = expectation
 
     def runtest(self) -> None:
-        from memcheck.check import check
+        from memcheck.checker import check
         from memcheck.errors import MemcheckError
         from memcheck.expectation import differences
 

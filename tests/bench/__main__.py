@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memcheck.axiomatic.solve import is_reachable
-from memcheck.check import check
+from memcheck.checker import check
 from memcheck.corpus import Case, find, suite
 from memcheck.errors import MemcheckError
 from memcheck.events.unfold import unfold

@@ -103,7 +103,7 @@ FAULTS = {
 def fakes(monkeypatch):
     for module, name, function in (
         ("memcheck.language.load", "parse_test", parse_test),
-        ("memcheck.check", "check", check),
+        ("memcheck.checker", "check", check),
     ):
         fake = ModuleType(module)
         setattr(fake, name, function)

@@ -163,7 +163,7 @@ def test_an_interrupt_ends_the_run(write, capsys, name):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("where", ["parse_test", "check"])
 def test_the_time_limit_holds_wherever_the_time_goes(write, capsys, monkeypatch, jobs, where):
-    module = sys.modules["memcheck.language.load" if where == "parse_test" else "memcheck.check"]
+    module = sys.modules["memcheck.language.load" if where == "parse_test" else "memcheck.checker"]
     working = getattr(module, where)
 
     def dawdle(what, *rest, **options):
@@ -180,7 +180,7 @@ def test_the_time_limit_holds_wherever_the_time_goes(write, capsys, monkeypatch,
 
 
 def test_the_memory_limit_holds(write, capsys, monkeypatch):
-    monkeypatch.setattr(sys.modules["memcheck.check"], "check", lambda *_, **__: bytearray(2**32))
+    monkeypatch.setattr(sys.modules["memcheck.checker"], "check", lambda *_, **__: bytearray(2**32))
     assert main(["run", "--json", "--memory", "100", *write("holds")]) == 3
     assert lines(capsys)[0]["undecided"] == "the memory limit of 100 MB was reached"
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY, "lifted again"
@@ -192,8 +192,8 @@ def test_a_killed_process_costs_one_test(write, capsys, monkeypatch):
             os._exit(9)
         return check(test)
 
-    check = sys.modules["memcheck.check"].check
-    monkeypatch.setattr(sys.modules["memcheck.check"], "check", die)
+    check = sys.modules["memcheck.checker"].check
+    monkeypatch.setattr(sys.modules["memcheck.checker"], "check", die)
     assert main(["run", "--json", "-j", "2", *write("holds+1", "dies", "holds+2", "holds+3")]) == 3
     found = lines(capsys)
     assert [fields["holds"] for fields in found] == [True, None, True, True]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memcheck.check import check
+from memcheck.checker import check
 from memcheck.expectation import differences
 from memcheck.language.load import parse_test
 from memcheck.source import SourceFile

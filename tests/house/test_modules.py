@@ -54,3 +54,10 @@ def test_the_version_is_the_packages():
     declared = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert declared is not None
     assert memcheck.__version__ == declared[1]
+
+
+def test_no_module_hides_a_public_name():
+    """Importing a submodule sets its name on the package: none may be called as what the package offers."""
+    import memcheck
+
+    assert not {path.stem for path in (ROOT / "memcheck").iterdir()} & set(memcheck.__all__)
