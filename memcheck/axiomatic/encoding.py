@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from memcheck.axiomatic.accesses import Accesses
 from memcheck.axiomatic.axioms import AxiomEncoder, FlagLiteral
-from memcheck.axiomatic.choices import Choices
+from memcheck.axiomatic.base import Base
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
+from memcheck.axiomatic.generations import Generations
+from memcheck.axiomatic.matrix import matrices
 from memcheck.axiomatic.outcome import VOIDING
 from memcheck.axiomatic.plan import plan_of
+from memcheck.axiomatic.reads import Reads
 from memcheck.axiomatic.relations import Relations
 from memcheck.axiomatic.states import Finals
 from memcheck.events.domains import Domains
@@ -25,12 +29,26 @@ class Encoding:
     ) -> None:
         self.structure = structure
         self.clauses = Clauses()
-        self.choices = Choices(structure, domains, self.clauses, ending)
-        self.relations = Relations(self.choices, self.clauses, self.choices.space, plan_of(model))
-        self.axioms = AxiomEncoder(self.relations, self.clauses, self.choices.space)
+        space = matrices(len(structure.events))
+        self.accesses = Accesses(structure, domains)
+        self.reads = Reads(self.accesses, self.clauses, ending)
+        self.progress = self.reads.progress
+        self.generations = Generations(
+            structure.rendezvous,
+            lambda e: structure.events[e].thread,
+            self.clauses,
+            self.reads.values.is_true,
+            self.reads.executed,
+            self.progress.ended,
+            ending,
+        )
+        self.progress.settle(self.generations.left_over)
+        self.base = Base(self.reads, self.generations, space)
+        self.relations = Relations(self.base, self.clauses, space, plan_of(model))
+        self.axioms = AxiomEncoder(self.relations, self.clauses, space)
         self.axioms.require_all(model)
         self.coherence = self.relations.node(model.coherence)
-        self.finals = Finals(self.choices, self.relations, self.coherence)
+        self.finals = Finals(self.base, self.relations, self.coherence)
         if not tearing:
             self._forbid_torn_reads()
         self.flags: list[FlagLiteral] = []
@@ -42,31 +60,31 @@ class Encoding:
     def _misuses(self) -> list[FlagLiteral]:
         found = []
         for misuse in self.structure.misuses:
-            happens = TRUE if misuse.event is None else self.choices.executed(misuse.event)
-            literal = self.clauses.both((self.choices.values.is_true(misuse.condition), happens))
+            happens = TRUE if misuse.event is None else self.reads.executed(misuse.event)
+            literal = self.clauses.both((self.reads.values.is_true(misuse.condition), happens))
             if literal != FALSE:
                 found.append(FlagLiteral(misuse.rule, () if misuse.event is None else (misuse.event,), literal))
         return found
 
     def _forbid_torn_reads(self) -> None:
         """A read takes no byte of a write of just its bytes and another byte of a write that is not after that one."""
-        choices, n = self.choices, self.choices.space.n
-        for event in choices.events:
-            cells = choices.cells_of(event.index) if event.kind is Kind.READ else []
+        n, sources = self.base.space.n, self.reads.sources
+        for event in self.structure.events:
+            cells = self.accesses.cells_of(event.index) if event.kind is Kind.READ else []
             for first in cells if len(cells) > 1 else ():
-                for write, literal in choices.reads_from.get((event.index, first), {}).items():
-                    whole = FALSE if write == INITIAL else choices.same_bytes(event.index, write)
+                for write, literal in sources.get((event.index, first), {}).items():
+                    whole = FALSE if write == INITIAL else self.base.same_bytes(event.index, write)
                     if whole == FALSE:
                         continue
                     for second in cells:
-                        for other, also in choices.reads_from.get((event.index, second), {}).items():
+                        for other, also in sources.get((event.index, second), {}).items():
                             if second != first and other != write:
                                 self._forbid_mixture(event.index, (literal, also, whole), write, other, n)
 
     def _forbid_mixture(self, read: int, mixed: tuple[int, int, int], write: int, other: int, n: int) -> None:
         literal, also, whole = mixed
-        clauses, choices = self.clauses, self.choices
-        same = FALSE if other == INITIAL else choices.same_bytes(read, other)
+        clauses = self.clauses
+        same = FALSE if other == INITIAL else self.base.same_bytes(read, other)
         if same != FALSE:
             clauses.require(-literal, -also, -whole, -same)
         if same != TRUE:
@@ -79,16 +97,17 @@ class Encoding:
         while size != len(self.clauses.clauses):
             size = len(self.clauses.clauses)
             self.relations.settle()
-            self.choices.settle_coherence()
+            self.base.coherence.settle()
 
     def coherent_last(self, read: int) -> list[tuple[int, int, int]]:
         """Clauses saying that a read takes every cell from a coherence-maximal write."""
-        choices, n, found = self.choices, self.choices.space.n, []
-        for cell in choices.cells_of(read):
-            for write, literal in choices.reads_from[read, cell].items():
-                for other in choices.writers(cell):
+        n, reads = self.base.space.n, self.reads
+        found: list[tuple[int, int, int]] = []
+        for cell in self.accesses.cells_of(read):
+            for write, literal in reads.sources[read, cell].items():
+                for other in self.accesses.writers(cell):
                     if other != write:
-                        there = self.clauses.both((choices.executed(other), choices.covers(other, cell)))
+                        there = self.clauses.both((reads.executed(other), reads.covers(other, cell)))
                         before = self.relations.upper(self.coherence, write * n + other)
                         if FALSE not in (there, before):
                             found.append((-literal, -there, -before))

@@ -130,7 +130,7 @@ class _Search:
             witness = None
             if self.witnesses:
                 session.holds(literals)
-                witness = read_execution(session, encoding.choices, encoding.finals)
+                witness = read_execution(session, encoding.base, encoding.finals)
             self.states[state] = witness
             if self.progress is not None:
                 self.progress(len(self.states))
@@ -138,9 +138,9 @@ class _Search:
     def _hanging(self, domains: Domains) -> None:
         """Executions in which some thread stops for ever or is cut by a loop bound."""
         encoding = Encoding(self.structure, domains, self.model, ending=False, tearing=self.tearing)
-        clauses, choices, structure = encoding.clauses, encoding.choices, self.structure
-        stops = choices.progress.stops()
-        cuts = [choices.progress.cut(b) for b in range(len(structure.bounds))]
+        clauses, progress, structure = encoding.clauses, encoding.progress, self.structure
+        stops = progress.stops()
+        cuts = [progress.cut(b) for b in range(len(structure.bounds))]
         if all(x == FALSE for x in (*stops, *cuts)):
             return
         for stop, point in zip(stops, structure.blocking):
@@ -150,7 +150,7 @@ class _Search:
         for thread in range(len(structure.ends)):
             own = [x for x, point in zip(stops, structure.blocking) if point.thread == thread]
             own += [x for x, bound in zip(cuts, structure.bounds) if bound.thread == thread]
-            clauses.require(choices.progress.ended(thread), *own)
+            clauses.require(progress.ended(thread), *own)
         any_stop, any_cut = clauses.either(stops), clauses.either(cuts)
         either = clauses.either((any_stop, any_cut))
         raised = _any(encoding, encoding.flags)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memcheck.axiomatic import literals
-from memcheck.axiomatic.choices import Choices, Footprint
+from memcheck.axiomatic.accesses import Footprint
+from memcheck.axiomatic.base import Base
 from memcheck.axiomatic.clauses import FALSE, TRUE
 from memcheck.axiomatic.outcome import State
 from memcheck.axiomatic.relations import Node, Relations
@@ -30,9 +31,11 @@ from memcheck.language.test import (
 class Finals:
     """Literals of the final value of every observable (final memory: any coherence-maximal write, cell by cell)."""
 
-    def __init__(self, choices: Choices, relations: Relations, coherence: Node) -> None:
-        self.choices = choices
-        self.clauses = choices.clauses
+    def __init__(self, base: Base, relations: Relations, coherence: Node) -> None:
+        self.base = base
+        self.reads = base.reads
+        self.accesses = base.accesses
+        self.clauses = base.clauses
         self._relations = relations
         self._coherence = coherence
         self.last: dict[int, dict[int, int]] = {}
@@ -44,42 +47,38 @@ class Finals:
         found = self._memo.get(term)
         if found is None:
             if isinstance(term, RegisterTerm):
-                found = self.choices.final_register(term)
+                found = self.reads.values.of(self.base.structure.final_registers[term])
             else:
                 found = self._memory(term)
             self._memo[term] = found
         return found
 
     def _memory(self, term: MemoryTerm) -> literals.Choices:
-        physical, size = self.choices.element(term)
-        inside = [
-            i
-            for i, (base, width) in enumerate(self.choices.cells)
-            if physical <= base and base + width <= physical + size
-        ]
-        footprint = Footprint(INITIAL, physical, physical, tuple(inside))
+        physical, size = self.accesses.element(term)
+        inside = self.accesses.cells_in(physical, size)
+        footprint = Footprint(INITIAL, physical, physical, inside)
         for cell in inside:
             self._choose_last(cell)
         self._do_not_tear(inside)
-        parts = [self.choices.mixture(self.last[cell], cell) for cell in inside]
+        parts = [self.reads.mixture(self.last[cell], cell) for cell in inside]
         table: dict[int, list[int]] = {}
-        for number, literal in self.choices.combine(footprint, parts):
+        for number, literal in self.reads.combine(footprint, parts):
             table.setdefault(number, []).append(literal)
         return {number: self.clauses.either(ways) for number, ways in table.items()}
 
     def _choose_last(self, cell: int) -> None:
         if cell in self.last:
             return
-        choices, clauses, n = self.choices, self.clauses, self.choices.space.n
-        writers = choices.writers(cell)
-        there = {w: clauses.both((choices.executed(w), choices.covers(w, cell))) for w in writers}
+        reads, clauses, n = self.reads, self.clauses, self.base.space.n
+        writers = self.accesses.writers(cell)
+        there = {w: clauses.both((reads.executed(w), reads.covers(w, cell))) for w in writers}
         candidates = [
             w
             for w in writers
             if there[w] != FALSE
             and not any(there[v] == TRUE and self._coherence.must >> (w * n + v) & 1 for v in writers)
         ]
-        table = choices.values.one_of(candidates, exactly=True)
+        table = reads.values.one_of(candidates, exactly=True)
         for write, literal in table.items():
             clauses.require(-literal, there[write])
             for other in writers:
@@ -95,7 +94,7 @@ class Finals:
                 for write, literal in self.last[first].items():
                     for other, also in self.last[second].items():
                         if write != other and INITIAL not in (write, other):
-                            same = self.choices.same_bytes(write, other)
+                            same = self.base.same_bytes(write, other)
                             self.clauses.require(-literal, -also, -same)
 
     # ---- propositions
@@ -131,7 +130,13 @@ class Finals:
         return self.clauses.either(ways)
 
     def _width(self, term: Term) -> int:
-        return 64 if isinstance(term, NumberTerm) else self.choices.observable_width(term)
+        return 64 if isinstance(term, NumberTerm) else self._bits(term)
+
+    def _bits(self, term: Observable) -> int:
+        test = self.base.structure.test
+        if isinstance(term, RegisterTerm):
+            return test.threads[term.thread].widths[term.name]
+        return 8 * test.variables[term.variable].type.size
 
 
 def enumerate_states(
