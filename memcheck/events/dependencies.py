@@ -42,7 +42,11 @@ def semantic(structure: Structure) -> dict[int, frozenset[int]]:
             continue
         required = requirements(structure, event)
         if required or any(value.support for value in _parts(structure, event)):
-            result[event.index] = _depends_on(structure, event, required)
+            found = _depends_on(structure, event, required)
+            if event.kind is Kind.BARRIER:
+                # how many it is for may hang on what other threads read; that is no dependency of this operation
+                found = frozenset(r for r in found if structure.events[r].thread == event.thread)
+            result[event.index] = found
     return {event: reads for event, reads in result.items() if reads}
 
 
