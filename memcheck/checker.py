@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from memcheck.axiomatic.outcome import VOIDING, Finding, Hang, Outcome, State
 from memcheck.axiomatic.relations import NotEncodableError
 from memcheck.axiomatic.solve import Limits, solve
-from memcheck.axiomatic.verify import faults
+from memcheck.axiomatic.verify import Verifier
 from memcheck.errors import MemcheckError
 from memcheck.events.execution import Execution
 from memcheck.events.structure import Event, Kind, Structure
@@ -60,8 +61,7 @@ def check(
     else:
         outcome = _solve(structure, model, verify, Limits(deadline, memory), "tearing" in chosen, progress)
         if verify:
-            for state, witness in outcome.states.items():
-                _verify(state, witness, model, "tearing" in chosen)
+            outcome = _verified(outcome, Verifier(model, "tearing" in chosen), deadline)
     return _result(structure, model, outcome, missing, time.process_time() - started)
 
 
@@ -126,10 +126,19 @@ def _partial_overlap(structure: Structure) -> list[Event]:
     return []
 
 
-def _verify(state: State, witness: Execution | None, model: Model, tearing: bool) -> None:
+def _verified(outcome: Outcome, verifier: Verifier, deadline: float | None) -> Outcome:
+    """The outcome, every state of it verified; or said to be undecided where time runs out before."""
+    for state, witness in outcome.states.items():
+        if deadline is not None and time.monotonic() > deadline and outcome.undecided is None:
+            return replace(outcome, undecided="the time limit was reached before every state was verified")
+        _verify(state, witness, verifier)
+    return outcome
+
+
+def _verify(state: State, witness: Execution | None, verifier: Verifier) -> None:
     """MemcheckError unless the witness is a consistent execution that ends in the state."""
     assert witness is not None
-    found = faults(witness, state, model, tearing)
+    found = verifier.faults(witness, state)
     if found:
         raise MemcheckError(
             f"internal check failed: the witness of state {state} of {witness.structure.test.name} is refused: "

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from memcheck.axiomatic.accesses import Accesses, Footprint
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.generations import Generations
-from memcheck.axiomatic.matrix import Matrices, bits
 from memcheck.axiomatic.orders import Coherence, FenceOrder
 from memcheck.axiomatic.reads import Reads
 from memcheck.events.relations import address_relation, address_set, program_relation, program_set
 from memcheck.events.structure import INITIAL, Kind, RendezvousKind, Structure
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.relations.expression import ExprKind
+from memcheck.relations.matrix import Matrices, bits
 
 BARRIERS: dict[str, tuple[RendezvousKind, ...]] = {
     "syncbar": (RendezvousKind.CTA, RendezvousKind.PEER),

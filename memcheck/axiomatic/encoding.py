@@ -7,7 +7,6 @@ from memcheck.axiomatic.axioms import AxiomEncoder, FlagLiteral
 from memcheck.axiomatic.base import Base
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.generations import Generations
-from memcheck.axiomatic.matrix import matrices
 from memcheck.axiomatic.outcome import VOIDING
 from memcheck.axiomatic.plan import plan_of
 from memcheck.axiomatic.reads import Reads
@@ -16,6 +15,7 @@ from memcheck.axiomatic.states import Finals
 from memcheck.events.domains import Domains
 from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.relations.expression import Model
+from memcheck.relations.matrix import matrices
 
 
 class Encoding:

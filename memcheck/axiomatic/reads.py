@@ -34,8 +34,7 @@ class Reads:
             read = event.index
             for cell in accesses.cells_of(read):
                 writers = [w for w in accesses.writers(cell) if self.events[w].rmw != read]
-                certain = self.progress.is_certain(read) and accesses.surely_covers(read, cell)
-                self.sources[read, cell] = self.values.one_of(writers, exactly=certain)
+                self.sources[read, cell] = self.values.one_of(writers, exactly=self._is_certain(read, cell))
         for event in reads:
             assert event.value is not None
             self.values.of(event.value)
@@ -46,6 +45,10 @@ class Reads:
                 self.clauses.require(-self.executed(event.index))
         for (read, cell), table in self.sources.items():
             self._limit(read, cell, table)
+
+    def _is_certain(self, read: int, cell: int) -> bool:
+        """Known before any value is: the read happens and takes the cell."""
+        return self.progress.is_certain(read) and self.accesses.surely_covers(read, cell)
 
     def executed(self, event: int) -> int:
         """The event happens."""
@@ -67,7 +70,7 @@ class Reads:
         """A read takes each cell that it covers from one executed write that covers it, and no other cell."""
         clauses = self.clauses
         needed = clauses.both((self.executed(read), self.covers(read, cell)))
-        if needed != TRUE:
+        if not self._is_certain(read, cell):
             clauses.require(-needed, *table.values())
         for write, literal in table.items():
             if needed != TRUE:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
-from memcheck.axiomatic.matrix import Matrices, bits
 from memcheck.axiomatic.plan import (
     BASE,
     COMPLEMENT,
@@ -33,6 +32,7 @@ from memcheck.axiomatic.plan import (
     Plan,
 )
 from memcheck.relations.expression import Expr, RecursiveGroup
+from memcheck.relations.matrix import Matrices, bits
 
 Pair = int
 """i * n + j; for sets, i."""

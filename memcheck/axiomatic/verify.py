@@ -6,25 +6,40 @@ from dataclasses import replace
 
 from memcheck.axiomatic.outcome import State
 from memcheck.events.execution import Execution
-from memcheck.events.wellformed import base, from_read, maximal, observe, problems
-from memcheck.relations.expression import Model
+from memcheck.events.vocabulary import VOCABULARY, Source
+from memcheck.events.wellformed import base, circumstances, from_read, maximal, observe, problems
+from memcheck.relations.expression import Expr, Model
 from memcheck.relations.rows import pairs
 from memcheck.relations.sets import Evaluator, holds
 
+_UNCHOSEN = frozenset(name for name, entry in VOCABULARY.items() if entry.source is not Source.CHOICE)
 
-def completed(execution: Execution, model: Model) -> Execution:
-    """The execution with the model's whole coherence as its `co`, of which the solver chose only what it needed."""
-    evaluator = Evaluator(base(execution), len(execution.structure.events), lambda rows: from_read(execution, rows))
-    return replace(execution, co=frozenset(pairs(evaluator.relation(model.coherence))))
+
+class Verifier:
+    """Judges the witnesses of one structure under one model; what executions share is evaluated once."""
+
+    def __init__(self, model: Model, tearing: bool = False) -> None:
+        self.model = model
+        self.tearing = tearing
+        self._known: dict[str, dict[Expr, int]] = {}
+
+    def faults(self, execution: Execution, state: State) -> list[str]:
+        """Why the execution is no consistent one that ends in the state; empty when it is one."""
+        there = circumstances(execution)
+        known, size = self._known.get(there), len(execution.structure.events)
+        evaluator = Evaluator(base(execution), size, lambda rows: from_read(execution, rows), known)
+        coherence = evaluator.relation(self.model.coherence)
+        # the solver chose of co only what it needed: well-formedness is about the model's whole coherence
+        found = problems(replace(execution, co=frozenset(pairs(coherence))), self.tearing)
+        found += [f"it breaks the axiom {axiom.name}" for axiom in self.model.axioms if not holds(axiom, evaluator)]
+        found += maximal(execution, coherence)
+        if observe(execution) != state:
+            found.append(f"it ends in {observe(execution)}")
+        if known is None:
+            self._known[there] = evaluator.known_over(_UNCHOSEN)
+        return found
 
 
 def faults(execution: Execution, state: State, model: Model, tearing: bool = False) -> list[str]:
-    """Why the execution is no consistent one that ends in the state; empty when it is one."""
-    evaluator = Evaluator(base(execution), len(execution.structure.events), lambda rows: from_read(execution, rows))
-    coherence = evaluator.relation(model.coherence)
-    found = problems(replace(execution, co=frozenset(pairs(coherence))), tearing)
-    found += [f"it breaks the axiom {axiom.name}" for axiom in model.axioms if not holds(axiom, evaluator)]
-    found += maximal(execution, coherence)
-    if observe(execution) != state:
-        found.append(f"it ends in {observe(execution)}")
-    return found
+    """`Verifier.faults` for a single execution."""
+    return Verifier(model, tearing).faults(execution, state)

@@ -276,25 +276,42 @@ def from_read(execution: Execution, rows: Sequence[int]) -> Rows:
 def base(execution: Execution) -> dict[str, int | Rows]:
     """Every base set (a mask) and relation (rows) of the vocabulary in this execution, between executed events."""
     concrete = _Concrete(execution)
-    structure, size = concrete.structure, len(concrete.events)
+    result = dict(_unchosen(concrete))
     mask = sum(1 << i for i in execution.executed)
+    chosen = dict(_chosen(concrete))
+    chosen["fr"] = from_read(execution, chosen["co"])
+    for name, rows in chosen.items():
+        result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
+    return result
+
+
+def circumstances(execution: Execution) -> str:
+    """What happens, and where: executions that agree in it have the same PROGRAM and ADDRESS relations."""
+    return _circumstances(_Concrete(execution))
+
+
+def _circumstances(concrete: _Concrete) -> str:
+    return f"{sorted(concrete.execution.executed)} {[(i, bytes.start) for i, bytes in concrete.bytes.items()]}"
+
+
+def _unchosen(concrete: _Concrete) -> Mapping[str, int | Rows]:
+    """The PROGRAM and ADDRESS names; executions of the same events at the same addresses share them."""
+    structure, executed = concrete.structure, concrete.execution.executed
+    key = f"base {_circumstances(concrete)}"
+    found = structure.memo.get(key)
+    if isinstance(found, dict):
+        return found
+    mask = sum(1 << i for i in executed)
     result: dict[str, int | Rows] = {}
-    relations = _chosen(concrete)
     for name, entry in VOCABULARY.items():
         if entry.kind is ExprKind.SET:
             chosen = program_set(structure, name) if entry.source is Source.PROGRAM else _addressed(concrete, name)
             result[name] = chosen & mask
-            continue
-        if entry.source is Source.PROGRAM:
-            rows: Sequence[int] = program_relation(structure, name)
-        elif entry.source is Source.ADDRESS:
-            rows = _related(concrete, name)
-        elif name == "fr":
-            rows = from_read(execution, relations["co"])
-        else:
-            rows = relations[name]
-        result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
-    assert all(isinstance(rows, int) or len(rows) == size for rows in result.values())
+        elif entry.source is not Source.CHOICE:
+            of_program = entry.source is Source.PROGRAM
+            rows = program_relation(structure, name) if of_program else _related(concrete, name)
+            result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
+    structure.memo[key] = result
     return result
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from memcheck.relations.expression import Axiom, Expr, ExprKind, Model, Op, RecursiveGroup, Test
-from memcheck.relations.rows import Rows, bits, closure, compose, cycle, inverse, pairs
+from memcheck.relations.matrix import matrices
+from memcheck.relations.rows import Rows, bits, cycle, pairs
 
 Denotation = int | Rows
 """A mask for a set, rows for a relation."""
@@ -49,116 +50,111 @@ class Evaluator:
     """Values of a model's expressions in one execution, memoised by node.
 
     `base`: every base name that the expressions use, restricted to the executed events; `base["_"]` is all of them.
+    Inside, a relation is one integer (`matrix`); what goes in and out has rows. `known`: values of nodes that an
+    evaluator over the same base found before (`known_over`).
     """
 
-    def __init__(self, base: Mapping[str, Denotation], size: int, from_read: FromRead) -> None:
+    def __init__(
+        self, base: Mapping[str, Denotation], size: int, from_read: FromRead, known: Mapping[Expr, int] | None = None
+    ) -> None:
         self.base = base
         self.size = size
         self.from_read = from_read
         universe = base["_"]
         assert isinstance(universe, int)
         self.universe: int = universe
-        self.identity: Rows = tuple(universe & 1 << i for i in range(size))
-        self._memo: dict[Expr, Denotation] = {}
-        self._rounds: dict[RecursiveGroup, list[Denotation]] = {}
+        self._space = matrices(size)
+        self._identity = self._space.diagonal(universe)
+        self._everything = self._space.product(universe, universe)
+        self._memo: dict[Expr, int] = dict(known or ())
+        self._rounds: dict[RecursiveGroup, list[int]] = {}
 
     def value(self, expr: Expr) -> Denotation:
+        return self.set(expr) if expr.kind is ExprKind.SET else self.relation(expr)
+
+    def relation(self, expr: Expr) -> Rows:
+        """A relation, as rows."""
+        return tuple(self._space.rows(self._bits(expr)))
+
+    def set(self, expr: Expr) -> int:
+        """A set, as a mask."""
+        return self._bits(expr)
+
+    def known_over(self, names: frozenset[str]) -> dict[Expr, int]:
+        """The values found so far of nodes that only these base names decide."""
+        rests: dict[Expr, bool] = {}
+
+        def rests_on(expr: Expr) -> bool:
+            found = rests.get(expr)
+            if found is None:
+                if expr.op is Op.BASE:
+                    found = expr.name in names
+                else:
+                    found = expr.op not in (Op.REC, Op.FROM_READ) and all(map(rests_on, expr.args))
+                rests[expr] = found
+            return found
+
+        return {expr: value for expr, value in self._memo.items() if rests_on(expr)}
+
+    def _bits(self, expr: Expr) -> int:
         found = self._memo.get(expr)
         if found is None:
             found = self._memo[expr] = self._compute(expr)
         return found
 
-    def relation(self, expr: Expr) -> Rows:
-        value = self.value(expr)
-        assert not isinstance(value, int), expr
-        return value
-
-    def set(self, expr: Expr) -> int:
-        value = self.value(expr)
-        assert isinstance(value, int), expr
-        return value
-
-    def _compute(self, expr: Expr) -> Denotation:
-        if expr.op is Op.BASE:
-            return self.base[expr.name]
-        if expr.op is Op.REC:
+    def _compute(self, expr: Expr) -> int:
+        op, args = expr.op, expr.args
+        if op is Op.BASE:
+            value = self.base[expr.name]
+            return value if isinstance(value, int) else self._space.from_rows(value)
+        if op is Op.REC:
             assert expr.group is not None
             if expr.group not in self._rounds:
                 self._solve(expr.group)
             return self._rounds[expr.group][expr.index]
-        if expr.op is Op.EMPTY:
-            return 0 if expr.kind is ExprKind.SET else (0,) * self.size
-        if expr.op in (Op.PRODUCT, Op.IDENTITY):
-            return self._of_sets(expr)
-        if expr.kind is ExprKind.SET:
-            return self._set(expr)
-        return self._relation(expr)
+        if op is Op.EMPTY:
+            return 0
+        first = self._bits(args[0])
+        if op is Op.UNION:
+            return first | self._bits(args[1])
+        if op is Op.INTER:
+            return first & self._bits(args[1]) if first else 0
+        if op is Op.DIFF:
+            return first & ~self._bits(args[1]) if first else 0
+        if op is Op.SEQ:
+            return self._space.compose(first, self._bits(args[1])) if first else 0
+        if op is Op.PRODUCT:
+            return self._space.product(first, self._bits(args[1])) if first else 0
+        return self._of_one(op, expr.kind, first)
 
-    def _of_sets(self, expr: Expr) -> Rows:
-        left = self.set(expr.args[0])
-        if expr.op is Op.IDENTITY:
-            return tuple(left & 1 << i for i in range(self.size))
-        right = self.set(expr.args[1])
-        return tuple(right if left >> i & 1 else 0 for i in range(self.size))
-
-    def _set(self, expr: Expr) -> int:
-        match expr.op:
-            case Op.DOMAIN:
-                return sum(1 << i for i, row in enumerate(self.relation(expr.args[0])) if row)
-            case Op.RANGE:
-                reached = 0
-                for row in self.relation(expr.args[0]):
-                    reached |= row
-                return reached
-            case Op.COMPLEMENT:
-                return self.universe & ~self.set(expr.args[0])
-        left, right = (self.set(arg) for arg in expr.args)
-        match expr.op:
-            case Op.UNION:
-                return left | right
-            case Op.INTER:
-                return left & right
-            case Op.DIFF:
-                return left & ~right
-        raise AssertionError(expr.op)
-
-    def _relation(self, expr: Expr) -> Rows:
-        first = self.relation(expr.args[0])
-        match expr.op:
-            case Op.INVERSE:
-                return inverse(first)
-            case Op.PLUS:
-                return closure(first)
-            case Op.STAR:
-                return self._reflexive(closure(first))
-            case Op.OPT:
-                return self._reflexive(first)
-            case Op.FROM_READ:
-                return self.from_read(first)
-            case Op.COMPLEMENT:
-                return tuple(self.universe & ~row if one else 0 for row, one in zip(first, self.identity, strict=True))
-        second = self.relation(expr.args[1])
-        match expr.op:
-            case Op.SEQ:
-                return compose(first, second)
-            case Op.UNION:
-                return tuple(a | b for a, b in zip(first, second, strict=True))
-            case Op.INTER:
-                return tuple(a & b for a, b in zip(first, second, strict=True))
-            case Op.DIFF:
-                return tuple(a & ~b for a, b in zip(first, second, strict=True))
-        raise AssertionError(expr.op)
-
-    def _reflexive(self, rows: Rows) -> Rows:
-        return tuple(row | one for row, one in zip(rows, self.identity, strict=True))
+    def _of_one(self, op: Op, kind: ExprKind, first: int) -> int:
+        space = self._space
+        if op is Op.IDENTITY:
+            return space.diagonal(first)
+        if op is Op.DOMAIN:
+            return space.domain(first)
+        if op is Op.RANGE:
+            return space.range(first)
+        if op is Op.COMPLEMENT:
+            return (self.universe if kind is ExprKind.SET else self._everything) & ~first
+        if op is Op.INVERSE:
+            return space.inverse(first)
+        if op is Op.PLUS:
+            return space.closure(first)
+        if op is Op.STAR:
+            return space.closure(first) | self._identity
+        if op is Op.OPT:
+            return first | self._identity
+        if op is Op.FROM_READ:
+            return space.from_rows(self.from_read(tuple(space.rows(first))))
+        raise AssertionError(op)
 
     def _solve(self, group: RecursiveGroup) -> None:
         """Least fixed point from the empty set up: the bodies are monotone, so each round only adds."""
-        empty: list[Denotation] = [0 if b.kind is ExprKind.SET else (0,) * self.size for b in group.bodies]
-        self._rounds[group] = empty
+        self._rounds[group] = [0 for _ in group.bodies]
         while True:
             known = set(self._memo)
-            values = [self.value(body) for body in group.bodies]
+            values = [self._bits(body) for body in group.bodies]
             if values == self._rounds[group]:
                 return
             for expr in set(self._memo) - known:
