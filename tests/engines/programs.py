@@ -1,71 +1,102 @@
-"""Hypothesis strategies for small litmus tests: a few threads of loads, stores, atomics, fences and barriers."""
+"""Hypothesis strategies for small litmus tests: a few threads, a few features of the language each."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import strategies as st
 
-SCOPES = st.sampled_from(("cta", "gpu", "sys", "cluster"))
-LOCATIONS = st.sampled_from(("x", "y"))
-NUMBERS = st.integers(1, 2)
+from tests.engines import instructions as it
+from tests.engines.instructions import Writer
+
+Step = Callable[[st.DrawFn, Writer], None]
+
+FEATURES: dict[str, tuple[Step, ...]] = {
+    "sizes": (),
+    "alias": (),
+    "proxies": (it.proxy_access, it.proxy_access, it.proxy_access),
+    "shared": (),
+    "restricted": (),
+    "barriers": (it.barrier, it.barrier, it.barrier),
+    "clusters": (it.cluster_barrier, it.cluster_barrier),
+    "warps": (it.warp_barrier, it.warp_barrier),
+    "branches": (it.guarded, it.guarded, it.branch),
+    "spins": (it.spin, it.spin),
+    "loops": (it.loop,),
+    "pointers": (it.pointer, it.pointer, it.element, it.element),
+    "arithmetic": (it.arithmetic, it.arithmetic),
+    "devices": (),
+}
+"""What a program may have beside loads, stores, atomics and fences, with the steps that it adds."""
+
+_BASIC: tuple[Step, ...] = (it.load, it.load, it.store, it.store, it.atomic, it.reduction, it.fence, it.fence)
+_NEEDS_LOADED = (it.guarded, it.branch, it.arithmetic)
 
 
 @st.composite
-def accesses(draw: st.DrawFn, register: str, byte: bool) -> str:
-    """One load, store or atomic; `byte`: some are of one byte, inside the word."""
-    location, scope, number = draw(LOCATIONS), draw(SCOPES), draw(NUMBERS)
-    kind = draw(st.sampled_from(("ld", "ld", "st", "st", "atom", "red")))
-    type_, place = "b32", f"[{location}]"
-    if byte and draw(st.booleans()):
-        type_, place = draw(st.sampled_from((("b8", f"[{location}+1]"), ("b16", f"[{location}]"))))
-    if kind == "ld":
-        sem = draw(st.sampled_from(("weak", f"relaxed.{scope}", f"acquire.{scope}", "volatile")))
-        return f"ld.{sem}.global.{type_} {register}, {place};"
-    if kind == "st":
-        sem = draw(st.sampled_from(("weak", f"relaxed.{scope}", f"release.{scope}", "volatile")))
-        return f"st.{sem}.global.{type_} {place}, {number};"
-    if kind == "red":
-        return f"red.{draw(st.sampled_from(('relaxed', 'release')))}.{scope}.global.add.u32 [{location}], {number};"
-    sem = draw(st.sampled_from(("relaxed", "acquire", "release", "acq_rel")))
-    op = draw(st.sampled_from(("add.u32", "exch.b32", "cas.b32")))
-    operands = f"{draw(st.integers(0, 1))}, {number}" if op.startswith("cas") else f"{number}"
-    return f"atom.{sem}.{scope}.global.{op} {register}, [{location}], {operands};"
+def _places(draw: st.DrawFn, count: int, features: frozenset[str]) -> list[str]:
+    """Of each thread where it is. One CTA where threads meet at a barrier, mostly."""
+    if "warps" in features:
+        return [f"cta 0, warp {0 if lane < 2 or draw(st.booleans()) else 1}, lane {lane}" for lane in range(count)]
+    together = features & {"barriers", "shared"} and draw(st.integers(0, 3)) != 0
+    ctas = [0 if together else draw(st.integers(0, 1 if count == 2 else 2)) for _ in range(count)]
+    one_cluster = "clusters" in features or "restricted" in features or draw(st.booleans())
+    result = []
+    for cta in ctas:
+        cluster = 0 if one_cluster else cta
+        gpu = cluster if "devices" in features and not one_cluster else 0
+        result.append(f"gpu {gpu}, cluster {cluster}, cta {cta}")
+    return result
 
 
 @st.composite
-def fences(draw: st.DrawFn) -> str:
-    sem, scope = draw(st.sampled_from(("sc", "acq_rel", "acquire", "release"))), draw(SCOPES)
-    return f"fence.{sem}.{scope};"
+def _bodies(draw: st.DrawFn, length: int, features: frozenset[str]) -> list[str]:
+    writer = Writer(features)
+    steps: tuple[Step, ...] = _BASIC
+    for feature in sorted(features):
+        steps += FEATURES[feature]
+    for _ in range(draw(st.integers(min(2, length), length))):
+        step = draw(st.sampled_from(steps))
+        if step in _NEEDS_LOADED and not writer.loaded:
+            step = it.load
+        step(draw, writer)
+    return writer.lines
+
+
+def _declarations(features: frozenset[str]) -> list[str]:
+    lines = [".global .align 8 .b64 x = 0;" if "sizes" in features else ".global .u32 x = 0;", ".global .u32 y = 0;"]
+    if "alias" in features:
+        lines.append(".global .b64 z aliases x;" if "sizes" in features else ".global .u32 z aliases x;")
+    if "shared" in features or "restricted" in features:
+        lines.append(".shared .u32 s = 0;")
+    if "proxies" in features:
+        lines += ["te @ texture aliases x;", "su @ surface aliases x;", "co @ constant aliases x;"]
+        lines += [".global .u32 n = 3;", ".const .u32 k = 4;"]
+    if "pointers" in features:
+        lines.append(".global .u32 a[2] = {0, 0};")
+    return lines
 
 
 @st.composite
-def threads(draw: st.DrawFn, index: int, length: int, byte: bool, barrier: bool) -> str:
-    """Instructions of one thread; a store may write what an earlier load returned."""
-    lines, loaded = [], []
-    for position in range(draw(st.integers(1, length))):
-        kind = draw(st.sampled_from(("access", "access", "access", "fence", "copy", "branch", *(("bar",) if barrier else ()))))
-        if kind == "fence":
-            lines.append(draw(fences()))
-        elif kind == "bar":
-            lines.append(draw(st.sampled_from(("bar.sync 0;", "bar.sync 1, 64;", "bar.arrive 1, 64;"))))
-        elif kind == "copy" and loaded:
-            lines.append(f"st.relaxed.gpu.global.b32 [{draw(LOCATIONS)}], {draw(st.sampled_from(loaded))};")
-        elif kind == "branch" and loaded:
-            lines.append(f"setp.eq.u32 p0, {draw(st.sampled_from(loaded))}, {draw(NUMBERS)};")
-            lines.append(f"@p0 st.weak.global.b32 [{draw(LOCATIONS)}], {draw(NUMBERS)};")
-        else:
-            register = f"r{position}"
-            line = draw(accesses(register, byte))
-            lines.append(line)
-            if line.startswith(("ld", "atom")) and "b8" not in line and "b16" not in line:
-                loaded.append(register)
-    cta = draw(st.integers(0, 1))
-    body = "\n".join(f"  {line}" for line in lines)
-    return f"P{index} @ cta {cta}, gpu 0, cluster 0 {{\n{body}\n}}"
+def programs(draw: st.DrawFn, length: int = 4, features: frozenset[str] | None = None) -> str:
+    """The text of a litmus test without a condition, so that all registers and variables are observed.
 
-
-@st.composite
-def programs(draw: st.DrawFn, length: int = 4, byte: bool = False, barrier: bool = False) -> str:
-    """The text of a litmus test without a condition: all registers and x, y are observed."""
-    count = draw(st.integers(2, 3))
-    parts = [draw(threads(i, length if count == 2 else length - 1, byte, barrier)) for i in range(count)]
-    return "PTX generated\n{ x = 0; y = 0; }\n" + "\n".join(parts) + "\n"
+    `length`: steps of each of two threads, one fewer of each of three. `features`: None draws up to three.
+    """
+    if features is None:
+        features = frozenset(draw(st.lists(st.sampled_from(sorted(FEATURES)), max_size=3)))
+    if "restricted" in features:
+        features |= {"shared"}
+    if "sizes" in features:
+        features -= {"proxies"}
+    count = draw(st.sampled_from((2, 2, 3)))
+    places = draw(_places(count, features))
+    lines = ["PTX generated", "{", *(f"  {line}" for line in _declarations(features))]
+    if "pointers" in features:
+        for thread in range(count):
+            lines += [f"  P{thread}:rd90 = &x; P{thread}:rd91 = &y; P{thread}:rd92 = &a;"]
+    lines.append("}")
+    for thread, place in enumerate(places):
+        body = draw(_bodies(length if count == 2 else length - 1, features))
+        lines += [f"P{thread} @ {place} {{", *(f"  {line}" for line in body), "}"]
+    return "\n".join(lines) + "\n"

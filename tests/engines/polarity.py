@@ -1,0 +1,38 @@
+"""The fast path with every gate written in both directions, and every closure exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from memcheck.axiomatic import encoding
+from memcheck.axiomatic.clauses import Clauses
+from memcheck.axiomatic.plan import PLUS
+from memcheck.axiomatic.relations import Node, Pair, Relations
+
+
+class TwoSidedClauses(Clauses):
+    """Gates that are true exactly where their definition is."""
+
+    def conjunction(self, literals: Iterable[int], upper: bool) -> int:  # noqa: ARG002
+        return self.both(literals)
+
+    def disjunction(self, literals: Iterable[int], upper: bool) -> int:  # noqa: ARG002
+        return self.either(literals)
+
+
+class TwoSidedRelations(Relations):
+    """Closures by repeated squaring also where they are only forbidden. `let rec` stays one-sided."""
+
+    __slots__ = ()
+
+    def upper(self, node: Node, pair: Pair) -> int:
+        return self.lower(node, pair) if node.opcode == PLUS else super().upper(node, pair)
+
+
+@contextmanager
+def two_sided() -> Iterator[None]:
+    """Inside it the fast path encodes two-sidedly."""
+    with patch.object(encoding, "Clauses", TwoSidedClauses), patch.object(encoding, "Relations", TwoSidedRelations):
+        yield

@@ -1,0 +1,82 @@
+"""The engines agree on every test of the suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from memcheck.errors import TooLargeError
+from tests.engines.agreement import fast, plain, reference
+from tests.engines.suite import NAMES, model, share, structure
+
+CANDIDATES = 4_000
+"""What the brute-force reference looks at in one test."""
+
+BEYOND_REFERENCE: frozenset[str] = frozenset()
+
+SLOW_IN_PLAIN = frozenset(
+    {
+        "barriers/bar.arrive+ping-pong.litmus",
+        "barriers/grid-barrier.litmus",
+        "classic/SB-ring-10+fence.sc.litmus",
+        "classic/SB-ring-5+fence.sc.litmus",
+        "classic/SB-ring-6+fence.sc.litmus",
+        "control/loop-beyond-bound.litmus",
+        "control/loop-writes-found.litmus",
+        "control/loop-writes.litmus",
+        "decisions/loops-to-the-bound.litmus",
+        "rmw/RMW-cas-loop-add.litmus",
+        "rmw/lock-cas-exch-relaxed.litmus",
+        "rmw/lock-cas-exch.litmus",
+        "rmw/lock-cas-fence-one-side.litmus",
+        "rmw/lock-cas-fences.litmus",
+        "rmw/lock-cta-scope-one-cta.litmus",
+    }
+)
+"""Half a second or more each: left to the long run."""
+
+BEYOND_PLAIN = frozenset({"classic/SB-ring-10+fence.sc.litmus"})
+"""A thousand states of ten threads."""
+
+OLDER = ("ptx-7.5", "ptx-6.0", "sc")
+
+
+def test_lists_name_tests():
+    assert set(NAMES) >= BEYOND_REFERENCE | SLOW_IN_PLAIN | BEYOND_PLAIN
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fast_and_reference(name):
+    """Brute force from the words of the text, or a count that is beyond it."""
+    if name in BEYOND_REFERENCE:
+        with pytest.raises(TooLargeError):
+            reference(structure(name), CANDIDATES)
+    else:
+        assert fast(structure(name), model("ptx")) == reference(structure(name), CANDIDATES)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW_IN_PLAIN])
+def test_fast_and_plain(name):
+    assert fast(structure(name), model("ptx")) == plain(structure(name), model("ptx"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SLOW_IN_PLAIN - BEYOND_PLAIN))
+def test_fast_and_plain_of_the_slow(name):
+    assert fast(structure(name), model("ptx")) == plain(structure(name), model("ptx"))
+
+
+def _older(name: str, older: str) -> None:
+    assert fast(structure(name), model(older)) == plain(structure(name), model(older))
+
+
+@pytest.mark.parametrize("older", OLDER)
+@pytest.mark.parametrize("name", [name for name in share(8) if name not in SLOW_IN_PLAIN])
+def test_older_models(name, older):
+    _older(name, older)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("older", OLDER)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in BEYOND_PLAIN and name not in share(8)])
+def test_older_models_on_the_rest(name, older):
+    _older(name, older)
