@@ -6,7 +6,7 @@ Independent of every engine: all from the choices that `Execution` holds and the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from memcheck.events.execution import Execution
 from memcheck.events.generations import SYNCHRONIZES, Meeting, by_thread
@@ -101,9 +101,15 @@ class _Concrete:
         return self.stopped(thread) is None and bool(self.value(self.structure.ends[thread]))
 
 
+@lru_cache(maxsize=4)
+def _concrete(execution: Execution) -> _Concrete:
+    """Questions about one execution come in a row."""
+    return _Concrete(execution)
+
+
 def problems(execution: Execution, tearing: bool = False) -> list[str]:
     """What keeps an execution from being well formed. `tearing`: reads may mix writes of the same bytes."""
-    concrete = _Concrete(execution)
+    concrete = _concrete(execution)
     found = [*_happening(concrete), *_reading(concrete), *_coherence(concrete)]
     if not tearing:
         found += _tearing(concrete)
@@ -234,7 +240,7 @@ def _final(concrete: _Concrete) -> Iterator[str]:
 
 def maximal(execution: Execution, coherence: Rows) -> list[str]:
     """Final bytes that come from a write before another of that byte in `coherence` (rows over events)."""
-    concrete = _Concrete(execution)
+    concrete = _concrete(execution)
     found = []
     for byte, write in execution.final.items():
         for other in execution.executed:
@@ -246,7 +252,7 @@ def maximal(execution: Execution, coherence: Rows) -> list[str]:
 
 def observe(execution: Execution) -> tuple[int, ...]:
     """The final state over `test.observed`."""
-    concrete = _Concrete(execution)
+    concrete = _concrete(execution)
     structure = concrete.structure
     state = []
     for term in structure.test.observed:
@@ -260,7 +266,7 @@ def observe(execution: Execution) -> tuple[int, ...]:
 
 def from_read(execution: Execution, rows: Sequence[int]) -> Rows:
     """from-read over an order of writes (8.9.7.3): a read before a write of a byte that it takes from an earlier."""
-    concrete = _Concrete(execution)
+    concrete = _concrete(execution)
     result = [0] * len(concrete.events)
     writes = [i for i in execution.executed if concrete.events[i].kind is Kind.WRITE]
     for (read, i), source in execution.rf.items():
@@ -275,7 +281,7 @@ def from_read(execution: Execution, rows: Sequence[int]) -> Rows:
 
 def base(execution: Execution) -> dict[str, int | Rows]:
     """Every base set (a mask) and relation (rows) of the vocabulary in this execution, between executed events."""
-    concrete = _Concrete(execution)
+    concrete = _concrete(execution)
     result = dict(_unchosen(concrete))
     mask = sum(1 << i for i in execution.executed)
     chosen = dict(_chosen(concrete))
@@ -287,7 +293,7 @@ def base(execution: Execution) -> dict[str, int | Rows]:
 
 def circumstances(execution: Execution) -> str:
     """What happens, and where: executions that agree in it have the same PROGRAM and ADDRESS relations."""
-    return _circumstances(_Concrete(execution))
+    return _circumstances(_concrete(execution))
 
 
 def _circumstances(concrete: _Concrete) -> str:

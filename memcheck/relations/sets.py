@@ -30,7 +30,7 @@ def flags(
 
 
 def holds(axiom: Axiom, evaluator: Evaluator) -> bool:
-    return (not violations(axiom, evaluator)) != axiom.negated
+    return evaluator.passes(axiom) != axiom.negated
 
 
 def violations(axiom: Axiom, evaluator: Evaluator) -> tuple[tuple[int, ...], ...]:
@@ -79,6 +79,15 @@ class Evaluator:
     def set(self, expr: Expr) -> int:
         """A set, as a mask."""
         return self._bits(expr)
+
+    def passes(self, axiom: Axiom) -> bool:
+        """Whether the axiom's test is true of its expression, before any `~`."""
+        value = self._bits(axiom.expr)
+        if axiom.test is Test.EMPTY or axiom.expr.kind is ExprKind.SET:
+            return not value
+        if axiom.test is Test.ACYCLIC:
+            value = self._space.closure(value)
+        return not value & self._space.identity
 
     def known_over(self, names: frozenset[str]) -> dict[Expr, int]:
         """The values found so far of nodes that only these base names decide."""
