@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memcheck.events.structure import Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
-from memcheck.reference.domains import Domains, assignments, control_values, reached
+from memcheck.reference.assignments import assignments, control_values, reached
+from memcheck.reference.domains import Domains
 from memcheck.reference.pairs import Pair
 
 Done = tuple[int, ...]

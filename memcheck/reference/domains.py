@@ -7,20 +7,20 @@ came through, and no write passes on a value that came through itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from memcheck.errors import TooLargeError
-from memcheck.events.structure import BlockingPoint, Event, Kind, Structure
-from memcheck.events.value import Value, evaluate
+from memcheck.events.structure import Event, Kind, Structure
+from memcheck.events.value import evaluate
+from memcheck.ptx.qualifiers import Proxy
+from memcheck.reference.assignments import assignments, control_values, reached
 
 Origin = frozenset[int]
 """Writes that a value came through."""
 
 MAX_VALUES = 256
 MAX_ORIGINS = 64
-MAX_ASSIGNMENTS = 20_000
 MAX_UNIONS = 50_000
 
 
@@ -30,67 +30,6 @@ class Domains:
 
     values: Mapping[int, tuple[int, ...]]
     addresses: Mapping[int, frozenset[int]]
-
-
-def spins_before(structure: Structure, event: Event) -> list[BlockingPoint]:
-    """The spins that the thread of `event` may have to leave before it."""
-    return [
-        point
-        for point in structure.blocking
-        if point.thread == event.thread and point.before <= event.index and point.passed is not None
-    ]
-
-
-def reached(structure: Structure, event: Event, reads: Mapping[int, int], choices: Mapping[int, int]) -> bool:
-    """Whether the event happens when reads return `reads` and no barrier holds its thread up."""
-    memo: dict[Value, int] = {}
-    if not evaluate(event.guard, reads, choices, memo):
-        return False
-    for point in spins_before(structure, event):
-        if evaluate(point.guard, reads, choices, memo) and not evaluate(_passed(point), reads, choices, memo):
-            return False
-    return True
-
-
-def _passed(point: BlockingPoint) -> Value:
-    assert point.passed is not None
-    return point.passed
-
-
-def control_values(structure: Structure, event: Event) -> list[Value]:
-    """All values that `reached` looks at."""
-    return [event.guard] + [v for p in spins_before(structure, event) for v in (p.guard, _passed(p))]
-
-
-def choices_in(values: Iterable[Value]) -> frozenset[int]:
-    """Indices of the free choices below `values`."""
-    found: set[int] = set()
-    seen: set[Value] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if value not in seen:
-            seen.add(value)
-            pending.extend(value.args)
-            if value.op == "choice":
-                found.add(value.payload)
-    return frozenset(found)
-
-
-def assignments(
-    structure: Structure, values: Sequence[Value], read_values: Mapping[int, Iterable[int]]
-) -> Iterator[tuple[dict[int, int], dict[int, int]]]:
-    """All (reads, choices) for the reads and choices below `values`. TooLargeError beyond MAX_ASSIGNMENTS."""
-    reads = sorted(frozenset().union(*(v.support for v in values)))
-    choices = sorted(choices_in(values))
-    options = [tuple(read_values[r]) for r in reads] + [structure.choice_domains[c] for c in choices]
-    count = 1
-    for option in options:
-        count *= len(option)
-    if count > MAX_ASSIGNMENTS:
-        raise TooLargeError(f"one event depends on {len(reads)} reads with {count} combinations of values.")
-    for numbers in product(*options):
-        yield dict(zip(reads, numbers)), dict(zip(choices, numbers[len(reads) :]))
 
 
 def _minimal(origins: Iterable[Origin]) -> list[Origin]:
@@ -123,7 +62,7 @@ class _Growing:
         self.reads: dict[int, dict[int, list[Origin]]] = {e.index: {} for e in structure.events if e.kind is Kind.READ}
         self.addresses: dict[int, set[int]] = {e.index: set() for e in self.accesses}
         self.written: dict[tuple[int, int], dict[int, list[Origin]]] = {}
-        """By write and physical address: the values written."""
+        """By write and virtual address: the values written."""
         self.unions = 0
 
     def _join(self, parts: Sequence[Sequence[Origin]]) -> list[Origin]:
@@ -160,7 +99,7 @@ class _Growing:
                 if event.index not in origin
             ]
             if origins:
-                known = self.written.setdefault((event.index, physical), {})
+                known = self.written.setdefault((event.index, address), {})
                 known[number] = _minimal([*known.get(number, ()), *origins])
 
     def _read(self, event: Event) -> None:
@@ -177,20 +116,26 @@ class _Growing:
                 self.reads[event.index].setdefault(0, [frozenset()])
                 continue
             path = self._join([self.reads[r][reads[r]] for r in made_from])
-            for number, origins in self._assembled(event, physical).items():
+            for number, origins in self._assembled(event, address, physical).items():
                 known = self.reads[event.index]
                 known[number] = _minimal([*known.get(number, ()), *self._join([path, origins])])
                 if len(known) > MAX_VALUES:
                     raise TooLargeError(f"a read can return more than {MAX_VALUES} values.")
 
-    def _assembled(self, event: Event, physical: int) -> dict[int, list[Origin]]:
+    def _assembled(self, event: Event, address: int, physical: int) -> dict[int, list[Origin]]:
         """What the bytes from `physical` on can be put together to, cut where a write begins or ends."""
         end = physical + event.size
-        sources = [
-            (at, self.structure.events[w].size, values)
-            for (w, at), values in self.written.items()
-            if at < end and physical < at + self.structure.events[w].size
-        ]
+        sources = []
+        for (w, at), values in self.written.items():
+            write = self.structure.events[w]
+            low = self.structure.memory.physical(at, write.size)
+            assert low is not None
+            if (
+                low < end
+                and physical < low + write.size
+                and not self._precedes(event, address - physical, write, at - low)
+            ):
+                sources.append((low, write.size, values))
         cuts = sorted({physical, end} | {c for at, size, _ in sources for c in (at, at + size) if physical < c < end})
         whole: dict[int, list[Origin]] = {0: [frozenset()]}
         for low, high in zip(cuts, cuts[1:]):
@@ -208,6 +153,14 @@ class _Growing:
             if len(whole) > MAX_VALUES:
                 raise TooLargeError(f"a read can return more than {MAX_VALUES} values.")
         return whole
+
+    @staticmethod
+    def _precedes(read: Event, shift: int, write: Event, other: int) -> bool:
+        """8.10.6: the read is before a write of its own thread to the same address (`shift`: virtual less physical)."""
+        generic = read.proxy is Proxy.GENERIC and write.proxy is Proxy.GENERIC
+        together = read.unordered_group is not None and read.unordered_group == write.unordered_group
+        later = read.thread == write.thread and read.index < write.index
+        return generic and later and shift == other and (not together or write.rmw == read.index)
 
     def state(self) -> tuple[object, ...]:
         return (

@@ -1,0 +1,73 @@
+"""Assignments of values to reads and choices, and whether an event happens under one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+
+from memcheck.errors import TooLargeError
+from memcheck.events.structure import BlockingPoint, Event, Structure
+from memcheck.events.value import Value, evaluate
+
+MAX_ASSIGNMENTS = 20_000
+
+
+def spins_before(structure: Structure, event: Event) -> list[BlockingPoint]:
+    """The spins that the thread of `event` may have to leave before it."""
+    return [
+        point
+        for point in structure.blocking
+        if point.thread == event.thread and point.before <= event.index and point.passed is not None
+    ]
+
+
+def reached(structure: Structure, event: Event, reads: Mapping[int, int], choices: Mapping[int, int]) -> bool:
+    """Whether the event happens when reads return `reads` and no barrier holds its thread up."""
+    memo: dict[Value, int] = {}
+    if not evaluate(event.guard, reads, choices, memo):
+        return False
+    for point in spins_before(structure, event):
+        if evaluate(point.guard, reads, choices, memo) and not evaluate(_passed(point), reads, choices, memo):
+            return False
+    return True
+
+
+def _passed(point: BlockingPoint) -> Value:
+    assert point.passed is not None
+    return point.passed
+
+
+def control_values(structure: Structure, event: Event) -> list[Value]:
+    """All values that `reached` looks at."""
+    return [event.guard] + [v for p in spins_before(structure, event) for v in (p.guard, _passed(p))]
+
+
+def choices_in(values: Iterable[Value]) -> frozenset[int]:
+    """Indices of the free choices below `values`."""
+    found: set[int] = set()
+    seen: set[Value] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value not in seen:
+            seen.add(value)
+            pending.extend(value.args)
+            if value.op == "choice":
+                found.add(value.payload)
+    return frozenset(found)
+
+
+def assignments(
+    structure: Structure, values: Sequence[Value], read_values: Mapping[int, Iterable[int]]
+) -> Iterator[tuple[dict[int, int], dict[int, int]]]:
+    """All (reads, choices) for the reads and choices below `values`. TooLargeError beyond MAX_ASSIGNMENTS."""
+    reads = sorted(frozenset().union(*(v.support for v in values)))
+    choices = sorted(choices_in(values))
+    options = [tuple(read_values[r]) for r in reads] + [structure.choice_domains[c] for c in choices]
+    count = 1
+    for option in options:
+        count *= len(option)
+    if count > MAX_ASSIGNMENTS:
+        raise TooLargeError(f"one event depends on {len(reads)} reads with {count} combinations of values.")
+    for numbers in product(*options):
+        yield dict(zip(reads, numbers)), dict(zip(choices, numbers[len(reads) :]))
