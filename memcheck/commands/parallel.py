@@ -7,12 +7,16 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from memcheck.commands.decide import Question, decide
 from memcheck.commands.limits import interrupt
 from memcheck.report import Report
+
+
+PATIENCE = 10
+"""Interrupts, two seconds apart, before a worker is ended for good."""
 
 
 def in_processes(questions: Sequence[Question], processes: int) -> Iterator[Report]:
@@ -39,8 +43,7 @@ def _reports(
             yield report
         ended = True
     except KeyboardInterrupt:
-        _signal_all(signal.SIGINT)
-        pool.shutdown(wait=True, cancel_futures=True)
+        _interrupt(futures)
         ended = True
         for future in futures[told:]:
             if not future.cancelled() and future.exception() is None:
@@ -49,6 +52,16 @@ def _reports(
         if not ended:  # nobody reads on
             _signal_all(signal.SIGTERM)
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _interrupt(futures: Sequence[Future[Report]]) -> None:
+    """Cancels what has not begun and interrupts the rest until it ends; z3 can swallow an interrupt as it returns."""
+    running = [future for future in futures if not future.cancel()]
+    for _ in range(PATIENCE):
+        _signal_all(signal.SIGINT)
+        if not wait(running, timeout=2).not_done:
+            return
+    _signal_all(signal.SIGTERM)
 
 
 def _signal_all(number: int) -> None:
