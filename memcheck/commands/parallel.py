@@ -14,7 +14,6 @@ from memcheck.commands.decide import Question, decide
 from memcheck.commands.limits import interrupt
 from memcheck.report import Report
 
-
 PATIENCE = 10
 """Interrupts, two seconds apart, before a worker is ended for good."""
 
