@@ -54,7 +54,7 @@ class Bar:
         if stream.isatty():
             from rich.text import Text
 
-            self._console.print(Text.from_ansi(text), soft_wrap=True)
+            self._console.print(Text.from_ansi(text.removesuffix("\n")), soft_wrap=True)
         else:
             stream.write(encodable(text, stream))
             stream.flush()
