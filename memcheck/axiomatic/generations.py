@@ -201,24 +201,45 @@ class Generations:
                 clauses.require(-here, clauses.exactly(need, present))
 
     def _be_maximal(self, meeting: Meeting, counting: list[Party]) -> None:
-        """The units with left-over arrivals could not fill another generation."""
+        """What is left over could not fill another generation: neither units that ask for one count, nor all units
+        that are still there, if as many as those of them say that name a count.
+        """
         clauses = self.clauses
-        left_over = [p for p in counting if p.left != FALSE]
-        if not left_over:
+        heads = self._heads(counting)
+        if not heads:
             return
         beyond = 1 + max((k for p in counting for k in p.generations), default=0)
-        for need in {p.arrival.needed for p in left_over}:
-            alike = [p for p in left_over if p.arrival.needed == need]
-            ready, settled = [], []
-            for unit in meeting.rendezvous.units:
-                waiting = [clauses.either([p.left for p in alike if p.thread == t]) for t in unit]
-                gone = [self._gone(meeting, counting, t, beyond) for t in unit]
-                all_in = clauses.both([clauses.either(pair) for pair in zip(waiting, gone)])
-                ready.append(clauses.both((clauses.either(waiting), all_in)))
-                settled.append(clauses.either((ready[-1], clauses.both(gone))))
-            some = clauses.either([p.left for p in alike])
-            full = clauses.both(settled) if need is None else clauses.at_least(need, ready)
-            clauses.require(-some, -full)
+
+        def ready(unit: tuple[int, ...], group: list[tuple[Party, int]]) -> int:
+            waiting = [clauses.either([x for p, x in group if p.thread == t]) for t in unit]
+            gone = [self._gone(meeting, counting, t, beyond) for t in unit]
+            return clauses.both([clauses.either(waiting), *(clauses.either(pair) for pair in zip(waiting, gone))])
+
+        units = meeting.rendezvous.units
+        needs = {p.arrival.needed for p, _ in heads}
+        for need in needs - {None}:
+            alike = [(p, x) for p, x in heads if p.arrival.needed == need]
+            clauses.require(-clauses.at_least(need or 0, [ready(unit, alike) for unit in units]))
+        if None in needs:
+            here = [ready(unit, heads) for unit in units]
+            gone = [self._unit_gone(meeting, counting, unit, beyond) for unit in units]
+            settled = clauses.both([clauses.either(pair) for pair in zip(here, gone)])
+            fits = [
+                clauses.either((-x, clauses.exactly(p.arrival.needed, here)))
+                for p, x in heads
+                if p.arrival.needed is not None
+            ]
+            clauses.require(-clauses.either(here), -settled, *(-x for x in fits))
+
+    def _heads(self, counting: list[Party]) -> list[tuple[Party, int]]:
+        """Of each thread its first operation that is left over, as literals; no later one can be met before it."""
+        found = []
+        for position, party in enumerate(counting):
+            before = [-p.left for p in counting[:position] if p.thread == party.thread]
+            head = self.clauses.both([party.left, *before])
+            if head != FALSE:
+                found.append((party, head))
+        return found
 
     # ---- the peers' dialect
 

@@ -82,17 +82,24 @@ class Meeting:
                 yield f"{name}: generation {number} has {len(present)} units, not {needed}"
 
     def _maximality(self, counting: Sequence[Arrival], number: int) -> Iterator[str]:
-        left = [a for a in counting if self.left_over(a)]
-        waiting = {self.thread(a) for a in left}
-        ready, over = 0, True
-        for unit in self.rendezvous.units:
-            complete = all(t in waiting or self.gone(t, number) for t in unit)
-            if complete and waiting & set(unit):
-                ready += 1
-            over = over and complete
-        for needed in {a.needed for a in left}:
-            if over if needed is None else ready >= needed:
-                yield f"{self.rendezvous.name}: left-over operations could fill another generation"
+        """Neither units that ask for one count, nor all units still there, could fill generation `number`."""
+        heads: dict[int, Arrival] = {}
+        for arrival in counting:
+            if self.left_over(arrival):
+                heads.setdefault(self.thread(arrival), arrival)
+        needs = {a.needed for a in heads.values()}
+        for needed in needs - {None}:
+            alike = {t for t, a in heads.items() if a.needed == needed}
+            if sum(self._ready(unit, alike, number) for unit in self.rendezvous.units) >= (needed or 0):
+                yield f"{self.rendezvous.name}: operations of count {needed} left over could fill another generation"
+        ready = sum(self._ready(unit, set(heads), number) for unit in self.rendezvous.units)
+        over = all(t in heads or self.gone(t, number) for unit in self.rendezvous.units for t in unit)
+        if ready and over and needs <= {None, ready}:
+            yield f"{self.rendezvous.name}: all operations left over could fill another generation"
+
+    def _ready(self, unit: Sequence[int], waiting: set[int], number: int) -> bool:
+        """Some thread of the unit waits, and every other does or is gone."""
+        return bool(waiting & set(unit)) and all(t in waiting or self.gone(t, number) for t in unit)
 
     def _peer_problems(self) -> Iterator[str]:
         """One generation 0 of exactly the threads needed; other operations come after it, in generation 1."""

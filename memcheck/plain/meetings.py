@@ -132,29 +132,33 @@ class Meeting:
         """No further generation could be filled from what is left over.
 
         It would be one of units that all ask for the same count, or one of all units that are still there, whatever
-        count they give, as long as it is theirs.
+        count they give, as long as it is theirs. Of each thread only what is left over first could be in it.
         """
-        left = [seat for seat in self.counting if seat.left_over is not False]
-        counts = {seat.arrival.needed for seat in left if seat.arrival.needed is not None}
-        some_left = disj_all(seat.left_over for seat in left)
+        heads = [(seat, self._is_head(seat)) for seat in self.counting]
+        counts = {seat.arrival.needed for seat, _ in heads if seat.arrival.needed is not None}
         result = []
         for count in counts:
-            alike = [seat for seat in left if seat.arrival.needed == count]
+            alike = [(seat, head) for seat, head in heads if seat.arrival.needed == count]
             result.append(neg(at_least(count, [self._ready(unit, alike) for unit in self.rendezvous.units])))
-        ready = [self._ready(unit, left) for unit in self.rendezvous.units]
+        ready = [self._ready(unit, heads) for unit in self.rendezvous.units]
         absent = [conj_all(self.gone(t, self.count) for t in unit) for unit in self.rendezvous.units]
         everybody = conj_all(disj(r, a) for r, a in zip(ready, absent, strict=True))
         agreed = conj_all(
-            implies(seat.left_over, exactly(seat.arrival.needed, ready))
-            for seat in left
+            implies(head, exactly(seat.arrival.needed, ready))
+            for seat, head in heads
             if seat.arrival.needed is not None
         )
-        result.append(neg(conj(some_left, everybody, agreed)))
+        result.append(neg(conj(disj_all(ready), everybody, agreed)))
         return result
 
-    def _ready(self, unit: tuple[int, ...], seats: list[Seat]) -> Truth:
-        """A thread of the unit has one of the seats left over, and so has every other or it is gone."""
-        here = {t: disj_all(seat.left_over for seat in seats if seat.thread == t) for t in unit}
+    def _is_head(self, seat: Seat) -> Truth:
+        """It is left over, and nothing before it in its thread is."""
+        earlier = [s.left_over for s in self.counting if s.thread == seat.thread and s.event < seat.event]
+        return conj(seat.left_over, neg(disj_all(earlier)))
+
+    def _ready(self, unit: tuple[int, ...], heads: list[tuple[Seat, Truth]]) -> Truth:
+        """A thread of the unit has one of the heads, and so has every other or it is gone."""
+        here = {t: disj_all(head for seat, head in heads if seat.thread == t) for t in unit}
         complete = conj_all(disj(here[t], self.gone(t, self.count)) for t in unit)
         return conj(disj_all(here.values()), complete)
 

@@ -66,9 +66,10 @@ def generations(trace: Trace) -> Iterator[tuple[Generations, ...]]:
     return product(*each)
 
 
-def _mixture(arrivals: Sequence[Arrival]) -> frozenset[str]:
+def _mixture(rendezvous: Rendezvous, arrivals: Sequence[Arrival]) -> frozenset[str]:
+    """Without a count it is that of the whole CTA (ISA 9.7.15.1)."""
     found = set()
-    if len({a.needed for a in arrivals}) > 1:
+    if len({len(rendezvous.units) if a.needed is None else a.needed for a in arrivals}) > 1:
         found.add("barrier-mismatch")
     if len({a.reduces for a in arrivals}) > 1:
         found.add("barrier-mismatch")
@@ -87,7 +88,7 @@ def _counted(
             members = [(t, queues[t][0]) for u in units for t in u if queues[t]]
             if not _full(trace, rendezvous, units, [a for _, a in members], queues):
                 continue
-            if not _mixture([a for _, a in members]):
+            if not _mixture(rendezvous, [a for _, a in members]):
                 fillable = True
             if any(_stops(trace, a) for _, a in members):
                 continue
@@ -102,7 +103,7 @@ def _counted(
                     rendezvous,
                     {**so_far.of, **{a.event: number for _, a in members}},
                     excused=so_far.excused | {(t, number) for t in absent if everyone or any(t in u for u in units)},
-                    mixed=so_far.mixed | _mixture([a for _, a in members]),
+                    mixed=so_far.mixed | _mixture(rendezvous, [a for _, a in members]),
                 ),
                 number + 1,
             )
@@ -110,7 +111,7 @@ def _counted(
     if fillable or any(a.waits and not _stops(trace, a) for a in left):
         return
     first = [q[0] for q in queues.values() if q]
-    yield Generations(rendezvous, so_far.of, excused=so_far.excused, mixed=so_far.mixed | _mixture(first))
+    yield Generations(rendezvous, so_far.of, excused=so_far.excused, mixed=so_far.mixed | _mixture(rendezvous, first))
 
 
 def _full(
@@ -120,10 +121,14 @@ def _full(
     members: Sequence[Arrival],
     queues: Queues,
 ) -> bool:
-    """Whether these units are as many as an instruction of them says; without a count, all that have not ended."""
+    """Whether these units are as many as their instructions say; without a count, all that have not ended.
+
+    Where they say different things, one that is content is enough: the mixture is found.
+    """
     others = [t for u in rendezvous.units if u not in units for t in u]
     all_here = all(t in trace.ended and not queues[t] for t in others)
-    return any(all_here if a.needed is None else a.needed == len(units) for a in members)
+    content = [all_here if a.needed is None else a.needed == len(units) for a in members]
+    return any(content) if _mixture(rendezvous, members) else all(content)
 
 
 def _peer(trace: Trace, rendezvous: Rendezvous, queues: Queues) -> Iterator[Generations]:
@@ -143,7 +148,7 @@ def _peer(trace: Trace, rendezvous: Rendezvous, queues: Queues) -> Iterator[Gene
         passing = frozenset(a.event for a in left if a.waits) - members
         yield Generations(rendezvous, dict.fromkeys(members, 0), passing)
     if not full:
-        yield Generations(rendezvous, {}, mixed=_mixture([q[0] for q in queues.values() if q]))
+        yield Generations(rendezvous, {}, mixed=_mixture(rendezvous, [q[0] for q in queues.values() if q]))
 
 
 def _cluster(trace: Trace, rendezvous: Rendezvous, queues: Queues) -> Iterator[Generations]:

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from memcheck.axiomatic import encoding
 from memcheck.axiomatic.clauses import Clauses
 from memcheck.axiomatic.plan import PLUS
-from memcheck.axiomatic.relations import Node, Pair, Relations
+from memcheck.axiomatic.relations import Node, NotEncodableError, Pair, Relations
 
 
 class TwoSidedClauses(Clauses):
@@ -23,12 +23,17 @@ class TwoSidedClauses(Clauses):
 
 
 class TwoSidedRelations(Relations):
-    """Closures by repeated squaring also where they are only forbidden. `let rec` stays one-sided."""
+    """Closures by repeated squaring also where they are only forbidden; a `let rec` and what is over it as it was."""
 
     __slots__ = ()
 
     def upper(self, node: Node, pair: Pair) -> int:
-        return self.lower(node, pair) if node.opcode == PLUS else super().upper(node, pair)
+        if node.opcode != PLUS:
+            return super().upper(node, pair)
+        try:
+            return self.lower(node, pair)
+        except NotEncodableError:  # a `let rec` inside
+            return super().upper(node, pair)
 
 
 @contextmanager
