@@ -31,7 +31,9 @@ class Verifier:
         coherence = evaluator.relation(self.model.coherence)
         # the solver chose of co only what it needed: well-formedness is about the model's whole coherence
         found = problems(replace(execution, co=frozenset(pairs(coherence))), self.tearing)
-        found += [f"it breaks the axiom {axiom.name}" for axiom in self.model.axioms if not holds(axiom, evaluator)]
+        if found:  # no execution at all
+            return found
+        found = [f"it breaks the axiom {axiom.name}" for axiom in self.model.axioms if not holds(axiom, evaluator)]
         found += maximal(execution, coherence)
         if observe(execution) != state:
             found.append(f"it ends in {observe(execution)}")
