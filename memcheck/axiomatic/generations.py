@@ -292,7 +292,10 @@ class Generations:
         return self._either(ways)
 
     def ordered(self, same: bool) -> dict[tuple[int, int], int]:
-        """CTA barriers. `same`: two operations of one generation, and each with itself; else: of an earlier one."""
+        """CTA barriers. `same`: two operations of one generation, and each with itself; else: the first in an earlier.
+
+        What is left over would have been in a later generation than all that came about.
+        """
         ways: dict[tuple[int, int], list[int]] = {}
         for meeting in self.meetings:
             if meeting.rendezvous.kind is not RendezvousKind.CTA:
@@ -306,6 +309,8 @@ class Generations:
                         for other, target in second.generations.items():
                             if (k == other) if same else (k < other):
                                 ways.setdefault(pair, []).append(self.clauses.both((literal, target)))
+                        if not same and second.left != FALSE:
+                            ways.setdefault(pair, []).append(self.clauses.both((literal, second.left)))
         return self._either(ways)
 
     def exited(self, events_of: Callable[[int], Sequence[int]], executed: EventLiteral) -> dict[tuple[int, int], int]:
@@ -316,16 +321,25 @@ class Generations:
                 continue
             counting = [p for p in meeting.parties if p.arrival.counts]
             for wait in meeting.parties:
-                if not wait.arrival.waits or (wait.arrival.counts and wait.arrival.needed is not None):
+                if not wait.arrival.waits:
                     continue
                 for k, literal in wait.generations.items():
-                    for thread in (t for unit in meeting.rendezvous.units for t in unit if t != wait.thread):
-                        gone = self.clauses.both((literal, self._gone(meeting, counting, thread, k)))
-                        if gone != FALSE:
-                            for event in events_of(thread):
-                                both = self.clauses.both((gone, executed(event)))
-                                ways.setdefault((event, wait.arrival.event), []).append(both)
+                    for unit in meeting.rendezvous.units:
+                        counted = self.clauses.both((literal, self._concerns(counting, wait, unit, k)))
+                        for thread in (t for t in unit if t != wait.thread and counted != FALSE):
+                            gone = self.clauses.both((counted, self._gone(meeting, counting, thread, k)))
+                            if gone != FALSE:
+                                for event in events_of(thread):
+                                    both = self.clauses.both((gone, executed(event)))
+                                    ways.setdefault((event, wait.arrival.event), []).append(both)
         return self._either(ways)
+
+    def _concerns(self, counting: list[Party], wait: Party, unit: tuple[int, ...], k: int) -> int:
+        """Generation k looked at the unit: some operation of it is for everybody, or a thread of the unit is in it."""
+        if wait.arrival.needed is None:
+            return TRUE
+        here = [p for p in counting if p.arrival.needed is None or p.thread in unit]
+        return self.clauses.either([p.generations.get(k, FALSE) for p in here])
 
     def _either(self, ways: dict[tuple[int, int], list[int]]) -> dict[tuple[int, int], int]:
         found = {pair: self.clauses.either(literals) for pair, literals in ways.items()}

@@ -133,9 +133,12 @@ class Meeting:
                     yield first.event, second.event
 
     def ordered(self, same: bool) -> Iterator[tuple[int, int]]:
-        """Operations of a CTA barrier in one generation, or the first in an earlier one."""
+        """Operations of a CTA barrier in one generation, or the first in an earlier one; the left over come last."""
         if self.rendezvous.kind is RendezvousKind.CTA:
+            left = [a.event for a in self.parties if self.left_over(a)]
             for first, number in self.generation.items():
+                if not same:
+                    yield from ((first, second) for second in left)
                 for second, other in self.generation.items():
                     if number == other if same else number < other:
                         yield first, second
@@ -146,11 +149,15 @@ class Meeting:
             return
         for wait in self.parties:
             number = self.generation.get(wait.event)
-            if not wait.waits or number is None or (wait.counts and wait.needed is not None):
+            if not wait.waits or number is None:
                 continue
-            for thread in (t for unit in self.rendezvous.units for t in unit if t != self.thread(wait)):
-                if self.gone(thread, number):
-                    yield from ((event, wait.event) for event in threads.get(thread, ()))
+            here = [a for a in self.parties if a.counts and self.generation.get(a.event) == number]
+            everybody = wait.needed is None or any(a.needed is None for a in here)
+            for unit in self.rendezvous.units:
+                if everybody or any(self.thread(a) in unit for a in here):
+                    for thread in unit:
+                        if thread != self.thread(wait) and self.gone(thread, number):
+                            yield from ((event, wait.event) for event in threads.get(thread, ()))
 
 
 def by_thread(events: Sequence[Event]) -> dict[int, list[int]]:

@@ -71,9 +71,9 @@ def no_thin_air(trace: Trace, rf: ReadsFrom, depends: Pairs, chosen: Sequence[Ge
     return not has_cycle(edges)
 
 
-def barrier_order(chosen: Iterable[Generations], base: Pairs) -> bool:
+def barrier_order(trace: Trace, chosen: Iterable[Generations], base: Pairs) -> bool:
     """Generations of one barrier never run against base causality."""
-    return not any((b, a) in base for generation in chosen for a, b in before_generation(generation))
+    return not any((b, a) in base for generation in chosen for a, b in before_generation(trace, generation))
 
 
 def sc_per_location(locations: Locations, po: Pairs, strong: Pairs, communication: Pairs) -> bool:

@@ -210,9 +210,16 @@ def barrier_synchronization(trace: Trace, chosen: Sequence[Generations], po: Pai
     return frozenset(found)
 
 
-def before_generation(generation: Generations) -> frozenset[Pair]:
-    """Pairs of operations on one barrier, the first of an earlier generation."""
-    return frozenset((a, b) for a, g in generation.of.items() for b, h in generation.of.items() if g < h)
+def before_generation(trace: Trace, generation: Generations) -> frozenset[Pair]:
+    """Pairs of operations on one barrier, the first of an earlier generation.
+
+    What a CTA barrier has left over would be of a later generation than all that came about.
+    """
+    pairs = {(a, b) for a, g in generation.of.items() for b, h in generation.of.items() if g < h}
+    if generation.rendezvous.kind is RendezvousKind.CTA:
+        arrived = [a.event for queue in _queues(trace, generation.rendezvous).values() for a in queue]
+        pairs |= {(a, b) for a in generation.of for b in arrived if b not in generation.of}
+    return frozenset(pairs)
 
 
 def rearrivals(trace: Trace, generation: Generations, po: Pairs, base: Pairs) -> frozenset[Pair]:

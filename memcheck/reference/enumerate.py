@@ -102,7 +102,7 @@ class _Search:
         for fence_order in fence_sc_orders(trace, strong, without.base):
             self.count()
             causality = Causality(locations, po, synchronizes | fence_synchronization(fence_order), observation)
-            if not axioms.barrier_order(chosen, causality.base):
+            if not axioms.barrier_order(trace, chosen, causality.base):
                 continue
             if not axioms.causality_of_reads(rf, causality.order):
                 continue
