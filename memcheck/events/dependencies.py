@@ -129,7 +129,7 @@ def _changes(
     """
     looked_at = [part for part in table[0][0] if len(table) > 1 or part.support & _all(start)]
     try:
-        for reads, choices in every.satisfying(start, inside, fastest=read):
+        for reads, choices in every.satisfying([*start, *looked_at], inside, fastest=read):
             first = dict(reads)
             doing = tuple(evaluate(part, first, choices) for part in looked_at)
             for number in every.options(("read", read)):
