@@ -1,0 +1,1 @@
+"""Mutants of a model and what it takes to notice them."""
