@@ -219,7 +219,7 @@ class Generations:
         needs = {p.arrival.needed for p, _ in heads}
         for need in needs - {None}:
             alike = [(p, x) for p, x in heads if p.arrival.needed == need]
-            clauses.require(-clauses.at_least(need or 0, [ready(unit, alike) for unit in units]))
+            clauses.require(-clauses.at_least(max(need or 0, 1), [ready(unit, alike) for unit in units]))
         if None in needs:
             here = [ready(unit, heads) for unit in units]
             gone = [self._unit_gone(meeting, counting, unit, beyond) for unit in units]

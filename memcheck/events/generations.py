@@ -90,7 +90,7 @@ class Meeting:
         needs = {a.needed for a in heads.values()}
         for needed in needs - {None}:
             alike = {t for t, a in heads.items() if a.needed == needed}
-            if sum(self._ready(unit, alike, number) for unit in self.rendezvous.units) >= (needed or 0):
+            if sum(self._ready(unit, alike, number) for unit in self.rendezvous.units) >= max(needed or 0, 1):
                 yield f"{self.rendezvous.name}: operations of count {needed} left over could fill another generation"
         ready = sum(self._ready(unit, set(heads), number) for unit in self.rendezvous.units)
         over = all(t in heads or self.gone(t, number) for unit in self.rendezvous.units for t in unit)

@@ -139,7 +139,7 @@ class Meeting:
         result = []
         for count in counts:
             alike = [(seat, head) for seat, head in heads if seat.arrival.needed == count]
-            result.append(neg(at_least(count, [self._ready(unit, alike) for unit in self.rendezvous.units])))
+            result.append(neg(at_least(max(count, 1), [self._ready(unit, alike) for unit in self.rendezvous.units])))
         ready = [self._ready(unit, heads) for unit in self.rendezvous.units]
         absent = [conj_all(self.gone(t, self.count) for t in unit) for unit in self.rendezvous.units]
         everybody = conj_all(disj(r, a) for r, a in zip(ready, absent, strict=True))
