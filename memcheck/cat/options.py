@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
 from memcheck.errors import MemcheckError
 
@@ -16,6 +15,8 @@ OPTIONS: dict[str, str] = {
 
 def suggestion(word: str, known: Collection[str]) -> str:
     """`did you mean …?` over the near names, or a list of all when none is near and there are few."""
+    from difflib import get_close_matches
+
     near = get_close_matches(word, known, n=3)
     if near:
         return "did you mean " + " or ".join(f"`{name}`" for name in near) + "?"

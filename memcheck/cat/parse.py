@@ -170,7 +170,6 @@ def _parser() -> Lark:
         parser="lalr",
         lexer="basic",
         maybe_placeholders=False,
-        cache=True,
         transformer=_builder(),
     )
 

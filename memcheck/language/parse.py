@@ -1,4 +1,4 @@
-"""Text to syntax tree, with lark: the outline of a file, and each of its clauses.
+"""Text to syntax tree: the outline of a file, and each of its clauses.
 
 Clauses recur within and between tests (`P0:r0 = 0`, `ld.relaxed.gpu r0, x`), so their trees are kept and shared.
 """
@@ -6,19 +6,21 @@ Clauses recur within and between tests (`P0:r0 = 0`, `ld.relaxed.gpu r0, x`), so
 # ruff: noqa: N802  (methods named as the terminals of the grammar)
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-
+from memcheck.cache import kept
 from memcheck.errors import SourceError
-from memcheck.language import complaints
+from memcheck.language import automaton
 from memcheck.language import syntax as s
+from memcheck.language.automaton import Automaton, RejectedError, Tables, Token
 from memcheck.language.position import Positions
-from memcheck.language.tables import tables_file
+
+if TYPE_CHECKING:
+    from memcheck.language.complaints import Fault
 
 Start = Literal["entry", "head", "statement", "tail"]
 
@@ -29,10 +31,9 @@ MAX_DEPTH = 100
 def outline(positions: Positions, text: str) -> s.Outline:
     """Cuts `text` (the source's, comments blanked) into clauses. SourceError where its frame is broken."""
     try:
-        parts: Any = _parser().parse(text, start="test")
-    except UnexpectedInput as error:
-        raise _located(error, text, "test").at(positions, 0) from None
-    found: _Parts = parts
+        found: _Parts = _parser().parse(text, "test")
+    except RejectedError:
+        raise _malformed(text, "test").at(positions, 0) from None
     entries = tuple(_clauses(found.state, 1, len(found.state) - 1))
     heads: list[s.Clause] = []
     bodies: list[tuple[s.Clause, ...]] = []
@@ -43,7 +44,7 @@ def outline(positions: Positions, text: str) -> s.Outline:
             bodies = _columns(positions, heads, rows[1:])
         else:
             brace = part.index("{")
-            heads.append(s.Clause(part[:brace].rstrip(), part.start_pos or 0))
+            heads.append(s.Clause(part[:brace].rstrip(), part.start_pos))
             bodies.append(tuple(_clauses(part, brace + 1, len(part) - 1)))
     columns = found.threads[0].type == "COLUMNS"
     return s.Outline(found.name, found.description, entries, columns, tuple(heads), tuple(bodies), found.tail)
@@ -60,7 +61,7 @@ def clause(positions: Positions, start: Start, part: s.Clause) -> Any:
 class MalformedError(Exception):
     """A fault in a clause, at an offset of it."""
 
-    def __init__(self, fault: complaints.Fault) -> None:
+    def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
 
@@ -80,36 +81,24 @@ def _tree(start: Start, text: str) -> Any:
 
 def _read(start: Start, text: str) -> Any:
     try:
-        return _parser().parse(text, start=start)
-    except UnexpectedInput as error:
-        raise _located(error, text, start) from None
+        return _parser().parse(text, start)
+    except RejectedError:
+        raise _malformed(text, start) from None
 
 
-def _located(error: UnexpectedInput, text: str, start: str) -> MalformedError:
-    expected: set[str] = set()
-    at = max(error.pos_in_stream or 0, 0)
-    found = _LEXEME.match(text, at)
-    token = found.group() if found else None
-    if isinstance(error, UnexpectedToken):
-        expected = set(error.accepts or error.expected)
-        if error.token.type == "$END":
-            token = None
-        elif error.token.type not in _COARSE:
-            token = str(error.token)
-    elif isinstance(error, UnexpectedCharacters):
-        expected = set(error.allowed or ())
-    return MalformedError(complaints.explain(text, start, at, token, expected))
+def _malformed(text: str, start: str) -> MalformedError:
+    from memcheck.language.grammar import fault
+
+    return MalformedError(fault(text, start))
 
 
-_COARSE = frozenset(("HEADER", "STATE", "BLOCK", "COLUMNS", "TAIL"))
-_LEXEME = re.compile(r"%?[\w$]+(?:(?:\.|::)\w+)*|\S")
 _CLAUSE = re.compile(r"[^;\s][^;]*")
 _CUT = re.compile(r"%?[A-Za-z_$][\w$]*\s*\|\s*%?[A-Za-z_$][\w$]*(?=\s*,)|(\|)")
 
 
 def _clauses(part: Token, begin: int, end: int) -> Iterator[s.Clause]:
     """A part cut at `;`, without blanks around and without empty clauses."""
-    at = part.start_pos or 0
+    at = part.start_pos
     for match in _CLAUSE.finditer(str(part), begin, end):
         yield s.Clause(match.group().rstrip(), at + match.start())
 
@@ -163,32 +152,32 @@ _ADDRESS = re.compile(r"\[?\s*(?P<base>-?%?[\w$]+)\s*(?P<offset>[+-]\s*-?\s*\w+)
 def _inner(token: Token, skip: str) -> s.Word:
     """The name in a token like `@ ! %p`."""
     name = token.lstrip(skip)
-    return s.Word(name, (token.start_pos or 0) + len(token) - len(name))
+    return s.Word(name, token.start_pos + len(token) - len(name))
 
 
 def _halves(token: Token, mark: str) -> tuple[s.Word, s.Word]:
     """The names around the mark in `P0:r0`, `d|p`."""
-    at = token.start_pos or 0
+    at = token.start_pos
     first, second = token.split(mark)
     name = second.lstrip()
     return s.Word(first.rstrip(), at), s.Word(name, at + len(token) - len(name))
 
 
-class _Builder(Transformer[Token, Any]):
+class _Builder:
     """Builds the tree bottom-up as the parser reduces. Methods in capitals are for the terminal of that name."""
 
     # --- terminals
 
     def WORD(self, token: Token) -> s.Word:
-        return s.Word(str(token), token.start_pos or 0)
+        return s.Word(str(token), token.start_pos)
 
     DIRECTIVE = COMPARE = WORD
 
     def NUMBER(self, token: Token) -> s.Number:
-        return s.Number("".join(token.split()), token.start_pos or 0)
+        return s.Number("".join(token.split()), token.start_pos)
 
     def LABEL(self, token: Token) -> s.Word:
-        return s.Word(token[:-1].rstrip(), token.start_pos or 0)
+        return s.Word(token[:-1].rstrip(), token.start_pos)
 
     def GUARD(self, token: Token) -> s.Word | s.Negated:
         word = _inner(token, "@! \t\r\n\f\v")
@@ -204,7 +193,7 @@ class _Builder(Transformer[Token, Any]):
         return s.RegisterName(*_halves(token, ":"))
 
     def ADDRESS(self, token: Token) -> s.AddressSyntax:
-        at = token.start_pos or 0
+        at = token.start_pos
         match = _ADDRESS.fullmatch(token)
         assert match is not None
         text, begin = match["base"], at + match.start("base")
@@ -228,7 +217,7 @@ class _Builder(Transformer[Token, Any]):
         tail = None
         if threads[-1].type == "TAIL":
             last = threads.pop()
-            tail = s.Clause(last.rstrip(), last.start_pos or 0)
+            tail = s.Clause(last.rstrip(), last.start_pos)
         return _Parts(s.Clause(name, len(header) - len(name)), strings, state, tuple(threads), tail)
 
     # --- entries
@@ -262,7 +251,7 @@ class _Builder(Transformer[Token, Any]):
 
     def order(self, children: list[Any]) -> s.Order:
         word, before, _, after, *mode = children
-        return s.Order(before, after, mode[0] if mode else None, word.start_pos or 0)
+        return s.Order(before, after, mode[0] if mode else None, word.start_pos)
 
     def name(self, children: list[Any]) -> s.Name:
         return s.Name(children[-1])
@@ -318,7 +307,7 @@ class _Builder(Transformer[Token, Any]):
 
     def condition(self, children: list[Any]) -> tuple[str, s.ConditionSyntax]:
         word = children[0]
-        quantifier = s.Word("".join(word.split()), word.start_pos or 0)
+        quantifier = s.Word("".join(word.split()), word.start_pos)
         return "condition", s.ConditionSyntax(quantifier, children[1])
 
     def disjunction(self, children: list[Any]) -> s.PropSyntax:
@@ -372,14 +361,15 @@ def _connected(conjunction: bool, parts: list[s.PropSyntax]) -> s.PropSyntax:
 
 
 @cache
-def _parser() -> Lark:
-    return Lark.open(
-        str(Path(__file__).with_name("litmus.lark")),
-        parser="lalr",
-        lexer="contextual",
-        start=["test", "entry", "head", "statement", "tail"],
-        maybe_placeholders=False,
-        g_regex_flags=re.ASCII,
-        cache=tables_file("litmus"),
-        transformer=_Builder(),
-    )
+def _parser() -> Automaton:
+    file = os.path.join(os.path.dirname(__file__), "litmus.lark")
+    with open(file, encoding="utf-8") as grammar:
+        source = grammar.read()
+    code = (automaton.__file__, file.replace("litmus.lark", "grammar.py"))
+    return Automaton(kept("litmus.tables", source, code, _tables), _Builder())
+
+
+def _tables() -> Tables:
+    from memcheck.language.grammar import tables
+
+    return tables()

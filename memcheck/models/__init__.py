@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 
-from memcheck.cat import parse_model
-from memcheck.cat.options import suggestion
+from memcheck.cache import kept
 from memcheck.errors import MemcheckError
 from memcheck.relations.expression import Model
 from memcheck.source import SourceFile
 
-FOLDER = Path(__file__).parent
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 NAMES = ("ptx", "ptx-7.5", "ptx-6.0", "sc")
 """The models by name, the default first."""
@@ -21,7 +20,7 @@ NAMES = ("ptx", "ptx-7.5", "ptx-6.0", "sc")
 
 def available() -> dict[str, str]:
     """Name to title of each model that comes with memcheck."""
-    return {name: load(name).title for name in NAMES if (FOLDER / f"{name}.cat").is_file()}
+    return {name: load(name).title for name in NAMES if os.path.isfile(os.path.join(FOLDER, f"{name}.cat"))}
 
 
 def load(name_or_path: str, options: Iterable[str] = frozenset()) -> Model:
@@ -31,23 +30,45 @@ def load(name_or_path: str, options: Iterable[str] = frozenset()) -> Model:
     cannot be read, SourceError for a fault in its text.
     """
     if name_or_path in NAMES:
-        path, shown = FOLDER / f"{name_or_path}.cat", f"{name_or_path}.cat"
+        path, shown = os.path.join(FOLDER, f"{name_or_path}.cat"), f"{name_or_path}.cat"
     elif name_or_path.endswith(".cat"):
-        path, shown = Path(name_or_path), name_or_path
+        path, shown = name_or_path, name_or_path
     else:
+        from memcheck.cat.options import suggestion
+
         hint = suggestion(name_or_path, NAMES)
         raise MemcheckError(f"there is no model `{name_or_path}`; {hint}" + "; a file's name must end in .cat")
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise MemcheckError(f"the model {shown} cannot be read: {reason}") from None
-    name = str(path) if path.parent == FOLDER else name_or_path
-    if re.search(r'include\s*"', text):
-        return parse_model(SourceFile(name, text), options, FOLDER)
-    return _parsed(name, text, frozenset(options))
+    if re.search(r'include\s*"', text):  # what it includes can change
+        return _parse(path, text, frozenset(options))
+    return _parsed(path, text, frozenset(options), name_or_path in NAMES)
 
 
 @lru_cache(maxsize=32)
-def _parsed(name: str, text: str, options: frozenset[str]) -> Model:
-    return parse_model(SourceFile(name, text), options, FOLDER)
+def _parsed(path: str, text: str, options: frozenset[str], ours: bool) -> Model:
+    """`ours`: a model of NAMES, kept from run to run."""
+    if not ours:
+        return _parse(path, text, options)
+    name = "+".join([os.path.basename(path), *sorted(options)])
+    return kept(name, f"{path}\n{text}", _code(), lambda: _parse(path, text, options))
+
+
+def _parse(path: str, text: str, options: frozenset[str]) -> Model:
+    from pathlib import Path
+
+    from memcheck.cat import parse_model
+
+    return parse_model(SourceFile(path, text), options, Path(FOLDER))
+
+
+def _code() -> list[str]:
+    """Every module and grammar that has a part in what a model becomes."""
+    package = os.path.dirname(FOLDER)
+    folders = [os.path.join(package, name) for name in ("cat", "relations")]
+    files = [entry.path for folder in folders for entry in os.scandir(folder) if entry.is_file()]
+    return [*sorted(files), os.path.join(package, "events", "vocabulary.py"), os.path.join(package, "source.py")]
