@@ -26,7 +26,7 @@ from memcheck.source import SourceFile, Span
 
 SET, RELATION = ExprKind.SET, ExprKind.RELATION
 
-MAX_EXPR_DEPTH = 300
+MAX_EXPR_DEPTH = 200
 """Depth of an expression with all names and functions expanded; evaluators recurse over it."""
 
 MAX_INCLUDES = 32
@@ -255,7 +255,7 @@ class _Elaborator:
             if term.name == "emptyset":
                 return self.zero
             known = [*scope, *_BUILTIN]
-            hint = suggestion(term.name, known) or "`memcheck models` lists the base names"
+            hint = suggestion(term.name, known) or "docs/model.md lists the base names"
             raise SourceError(f"there is no set or relation `{term.name}`", term.span, hint)
         if isinstance(found, Function):
             raise SourceError(f"`{term.name}` is a function: it needs arguments", term.span)
