@@ -223,22 +223,45 @@ def before_generation(trace: Trace, generation: Generations) -> frozenset[Pair]:
 
 
 def rearrivals(trace: Trace, generation: Generations, po: Pairs, base: Pairs) -> frozenset[Pair]:
-    """bar.arrive and its thread's next operation on that barrier, where nothing says that its generation is over.
+    """bar.arrive and its thread's next operation on that barrier, where nothing says that its generation is over."""
+    if generation.rendezvous.kind is not RendezvousKind.CTA:
+        return frozenset()
+    return frozenset(
+        (first.event, following.event)
+        for queue in _queues(trace, generation.rendezvous).values()
+        for first, following in zip(queue, queue[1:])
+        if not first.waits and not _is_over(generation, first.event, following.event, po, base)
+    )
 
-    Something says so where a wait of that generation precedes, in base causality, an operation before the second
-    arrival; what the second arrival itself waits for comes too late.
+
+def mixtures(trace: Trace, generation: Generations, po: Pairs, base: Pairs) -> frozenset[Pair]:
+    """Arrivals of two threads with other counts or kinds, where neither is known to come after the other's generation.
+
+    They may both be pending, though the first may in the end be in no generation, or in another.
     """
     if generation.rendezvous.kind is not RendezvousKind.CTA:
         return frozenset()
+    queues = _queues(trace, generation.rendezvous)
+    return frozenset(
+        (a.event, b.event)
+        for first, arrivals in queues.items()
+        for second, others in queues.items()
+        if first < second
+        for a in arrivals
+        for b in others
+        if _mixture(generation.rendezvous, (a, b))
+        and not _is_over(generation, a.event, b.event, po, base)
+        and not _is_over(generation, b.event, a.event, po, base)
+    )
+
+
+def _is_over(generation: Generations, arrival: int, later: int, po: Pairs, base: Pairs) -> bool:
+    """Whether the generation of an arrival is known to be over when a later operation arrives.
+
+    It is where a wait of that generation precedes, in base causality, an operation before the later arrival, or that
+    arrival in its own thread; what the later arrival itself waits for comes too late.
+    """
     kinds = {a.event: a for a in generation.rendezvous.arrivals}
-    found = set()
-    for queue in _queues(trace, generation.rendezvous).values():
-        for first, following in zip(queue, queue[1:]):
-            if first.waits:
-                continue
-            number = generation.of.get(first.event)
-            waits = [w for w, g in generation.of.items() if g == number and kinds[w].waits and w != first.event]
-            over = any((w, before) in base for before, b in po if b == following.event for w in waits)
-            if not over:
-                found.add((first.event, following.event))
-    return frozenset(found)
+    number = generation.of.get(arrival)
+    waits = [w for w, g in generation.of.items() if g == number and kinds[w].waits]
+    return any((w, later) in po or any((w, before) in base for before, b in po if b == later) for w in waits)

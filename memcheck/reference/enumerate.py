@@ -10,7 +10,7 @@ from memcheck.errors import TooLargeError
 from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.language.test import Observable
 from memcheck.reference import axioms
-from memcheck.reference.barriers import Generations, barrier_synchronization, generations, rearrivals
+from memcheck.reference.barriers import Generations, barrier_synchronization, generations, mixtures, rearrivals
 from memcheck.reference.causality import Causality, fence_sc_orders, fence_synchronization
 from memcheck.reference.coherence import coherence_orders, communication_order, maximal_writes
 from memcheck.reference.dependencies import dependencies
@@ -200,8 +200,11 @@ def _broken_rules(execution: Consistent) -> frozenset[str]:
     found = set(misuses(trace))
     for generation in execution.generations:
         found |= generation.mixed
-        if rearrivals(trace, generation, execution.causality.po, execution.causality.base):
+        po, base = execution.causality.po, execution.causality.base
+        if rearrivals(trace, generation, po, base):
             found.add("barrier-rearrival")
+        if mixtures(trace, generation, po, base):
+            found.add("barrier-mismatch")
     if readonly_writes(execution.locations):
         found.add("readonly-write")
     return frozenset(found)
