@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from memcheck.axiomatic.outcome import VOIDING, Finding, Hang, Outcome, State
 from memcheck.axiomatic.relations import NotEncodableError
@@ -17,6 +16,7 @@ from memcheck.events.unfold import unfold
 from memcheck.language.condition import satisfies
 from memcheck.language.test import NumberTerm, Prop, Quantifier, RegisterTerm, Term, Test
 from memcheck.models import load as load_model
+from memcheck.records import replace
 from memcheck.relations.expression import Model
 from memcheck.result import Remark, Result
 

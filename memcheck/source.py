@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from memcheck.records import dataclass
 
 _WIDEST = 160
 """Characters of a line that an excerpt shows; of a longer line, those around the span."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 
 from memcheck.events.observed import looked_at
 from memcheck.language.test import RegisterTerm, Test, Thread
@@ -22,6 +21,7 @@ from memcheck.ptx.instructions import (
     ProxyFence,
 )
 from memcheck.ptx.operands import Address, Guard, Register
+from memcheck.records import dataclass, field_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ def registers_written(instruction: Instruction) -> frozenset[str]:
 def registers_read(instruction: Instruction) -> frozenset[str]:
     """Names of the source registers, the guard's among them."""
     found: set[str] = set()
-    for field in fields(instruction):
-        if field.name not in ("destinations", "destination"):
-            found.update(_registers(getattr(instruction, field.name)))
+    for field in field_names(instruction):
+        if field not in ("destinations", "destination"):
+            found.update(_registers(getattr(instruction, field)))
     return frozenset(found)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from memcheck.errors import UnsupportedError
 from memcheck.events import barriers, collectives
 from memcheck.events.draft import Draft, State
@@ -14,6 +12,7 @@ from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
 from memcheck.events.value import Value
 from memcheck.events.walk import Walk
 from memcheck.language.test import Observable, RegisterTerm, Test, VariableKind
+from memcheck.records import replace
 
 
 def unfold(test: Test, bound: int = 4) -> Structure:

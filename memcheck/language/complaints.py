@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
+
+from memcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

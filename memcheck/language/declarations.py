@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 from memcheck.errors import SourceError, UnsupportedError
@@ -14,6 +13,7 @@ from memcheck.language.position import Positions
 from memcheck.language.test import VariableKind
 from memcheck.ptx.qualifiers import Proxy, Space
 from memcheck.ptx.types import TYPES, ScalarType, TypeClass
+from memcheck.records import dataclass, field
 from memcheck.source import Span
 
 _SPACES = {"global": Space.GLOBAL, "shared": Space.SHARED_CTA, "shared::cta": Space.SHARED_CTA, "const": Space.CONST}

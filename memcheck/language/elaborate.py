@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 
 from memcheck.errors import SourceError, TooLargeError
@@ -37,6 +36,7 @@ from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawAddress, RawInstruction, RawName
+from memcheck.records import replace
 from memcheck.source import Span
 
 MAX_ENTRIES = 10_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from memcheck.errors import SourceError, UnsupportedError
 from memcheck.language import syntax as s
 from memcheck.language.complaints import nearest
@@ -12,6 +10,7 @@ from memcheck.language.parse import clause as parse_clause
 from memcheck.language.position import Positions
 from memcheck.ptx.raw import RawAddress, RawInstruction, RawName, RawNumber, RawOperand, RawPair, RawVector
 from memcheck.ptx.types import TYPES
+from memcheck.records import dataclass, field
 from memcheck.source import Span
 
 _CONSTANTS = {"WARP_SZ": 32}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Operand
 from memcheck.ptx.qualifiers import Proxy, Space
 from memcheck.ptx.types import ScalarType
+from memcheck.records import dataclass, field
 from memcheck.source import SourceFile, Span
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from memcheck.records import dataclass
 from memcheck.report import Report
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from memcheck.errors import SourceError
@@ -13,6 +12,7 @@ from memcheck.ptx.instructions import Branch, Exit, Instruction, Nop
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawName, RawNumber, RawOperand
 from memcheck.ptx.types import TYPES
+from memcheck.records import dataclass
 
 BRANCH_PAGE, EXIT_PAGE, NANOSLEEP_PAGE = "9.7.14.3", "9.7.14.6", "9.7.21.2"
 COMPARES = {"beq": "eq", "bne": "ne", "blt": "lt", "ble": "le", "bgt": "gt", "bge": "ge"}

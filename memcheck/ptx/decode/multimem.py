@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from memcheck.ptx.decode.atomics import either
 from memcheck.ptx.decode.operands import Reader, register_bits
 from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Words, slots
@@ -11,6 +9,7 @@ from memcheck.ptx.instructions import AtomOp, Instruction, Multimem, MultimemKin
 from memcheck.ptx.operands import Operand, Register
 from memcheck.ptx.qualifiers import Scope, Sem, Space
 from memcheck.ptx.types import TYPES, ScalarType
+from memcheck.records import dataclass
 
 PAGE = "9.7.10.15"
 
