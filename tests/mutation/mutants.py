@@ -1,4 +1,4 @@
-"""All mutants of a model: each axiom and flag, each operand of `|` and `&`, each filter dropped, one place at a time."""
+"""All mutants of a model: each axiom, flag, operand of `|` and `&`, and filter dropped, one place at a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from memcheck.relations.expression import Axiom, Expr, ExprKind, Expressions, Model, Op
+from memcheck.relations.expression import Axiom, Expr, Expressions, ExprKind, Model, Op
 from tests.mutation.spelling import spell
 
 

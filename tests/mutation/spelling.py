@@ -19,7 +19,7 @@ def spell(expr: Expr, names: Mapping[Expr, str], binding: int = 0) -> str:
     if expr.op is Op.IDENTITY:
         return f"[{spell(expr.args[0], names)}]"
     if expr.op in _POSTFIX:
-        return spell(expr.args[0], names, 6) + expr.op.value
+        return f"{spell(expr.args[0], names, 6)}{expr.op.value}"
     if expr.op in _BINDING:
         own = _BINDING[expr.op]
         left, right = expr.args
@@ -27,5 +27,5 @@ def spell(expr: Expr, names: Mapping[Expr, str], binding: int = 0) -> str:
         text = spell(left, names, own) + sign + spell(right, names, own + 1)
         return f"({text})" if own < binding else text
     if not expr.args:
-        return expr.op.value
+        return f"{expr.op.value}"
     return f"{expr.op.value}({', '.join(spell(arg, names) for arg in expr.args)})"

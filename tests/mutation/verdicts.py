@@ -58,9 +58,11 @@ def sensitive(structure: Structure, model: Model, changed: Sequence[Mutant]) -> 
     """
     plan = Plan()
     for mutant in changed:
-        for expr in (mutant.before, mutant.after, mutant.dropped and mutant.dropped.expr):
+        for expr in (mutant.before, mutant.after):
             if expr is not None:
                 plan.position(expr)
+        if mutant.dropped is not None:
+            plan.position(mutant.dropped.expr)
     found: set[str] = set()
     for ending in (True, False) if structure.blocking or structure.bounds else (True,):
         base = Encoding(structure, analyse(structure), model, ending=ending)
