@@ -6,13 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from memcheck import __version__
-from memcheck.commands import compare, fmt, listing, models, run
-from memcheck.commands.decide import internal_error
 from memcheck.errors import MemcheckError
 
-COMMANDS = {"run": run, "compare": compare, "fmt": fmt, "list": listing, "models": models}
+COMMANDS = {"run": "run", "compare": "compare", "fmt": "fmt", "list": "listing", "models": "models"}
+"""Names of the subcommands and of their modules; one that is named first on the command line is imported alone."""
 
 
 class _Version(argparse.Action):
@@ -30,18 +30,33 @@ class _Version(argparse.Action):
         sys.exit(0)
 
 
-def parser() -> argparse.ArgumentParser:
+def _help(prog: str) -> argparse.HelpFormatter:
+    """As wide as the terminal. Argparse makes one for each option, and would import shutil to ask for the width."""
+    try:
+        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(1).columns
+    except (OSError, ValueError):
+        columns = 80
+    return argparse.HelpFormatter(prog, width=columns - 2)
+
+
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """For one subcommand, or for all."""
     top = argparse.ArgumentParser(
         prog="memcheck",
         description="Which final states does the PTX memory model allow?",
         epilog="Exit status: 0 every condition holds, 1 some does not, 2 a usage or input error, "
         "3 undecided or outside the model.",
+        formatter_class=_help,
     )
     top.add_argument("--version", action=_Version)
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, module in COMMANDS.items():
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, prog=top.prog)
+    for name, home in COMMANDS.items():
+        if only in COMMANDS and name != only:
+            continue
+        module = import_module(f"memcheck.commands.{home}")
         first = (module.__doc__ or "").partition("\n")[0].removeprefix(f"`memcheck {name}`: ")
-        command = commands.add_parser(name, help=first.rstrip("."), description=first[:1].upper() + first[1:])
+        about = first[:1].upper() + first[1:]
+        command = commands.add_parser(name, help=first.rstrip("."), description=about, formatter_class=_help)
         module.configure(command)
         command.set_defaults(execute=module.execute)
     return top
@@ -49,8 +64,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status; no exception leaves it but SystemExit of a usage error."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        options = parser().parse_args(arguments)
+        options = parser(given[0] if given else None).parse_args(given)
         status: int = options.execute(options)
         sys.stdout.flush()
         return status
@@ -64,5 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("memcheck: interrupted", file=sys.stderr)
         return 3
     except Exception as error:
+        from memcheck.commands.decide import internal_error
+
         print(f"memcheck: {internal_error(error)}", file=sys.stderr)
         return 2

@@ -78,8 +78,9 @@ def wrap(text: str, room: int, first: Line, rest: Line | None = None, style: str
     lines: list[Line] = []
     if room - before < 20 and first and text:  # no room beside `first`
         lines, first, before = [list(first)], indent, after
-    marks = {"initial_indent": "\0" * before, "subsequent_indent": "\0" * after}  # blanks would be taken for the text's
-    pieces = folded(text, max(room, after + 20), break_on_hyphens=False, **marks) or [""]
+    head, tail = "\0" * before, "\0" * after  # blanks would be taken for the text's
+    broad = max(room, after + 20)
+    pieces = folded(text, broad, initial_indent=head, subsequent_indent=tail, break_on_hyphens=False) or [""]
     for number, piece in enumerate(pieces):
         lines.append([*(indent if number else first), (piece.lstrip("\0"), style)])
     return lines
