@@ -111,6 +111,8 @@ class Clauses:
 
     def exactly(self, count: int, literals: list[int]) -> int:
         """An exact literal for: exactly `count` of the literals are true."""
+        if count > len(literals):
+            return FALSE
         row = [TRUE] + [FALSE] * (count + 1)
         for x in literals:
             row = [
@@ -121,6 +123,8 @@ class Clauses:
 
     def at_least(self, count: int, literals: list[int]) -> int:
         """An exact literal for: at least `count` of the literals are true."""
+        if count > len(literals):
+            return FALSE
         row = [TRUE] + [FALSE] * count
         for x in literals:
             row = [TRUE] + [self.either([row[k], self.both([x, row[k - 1]])]) for k in range(1, count + 1)]
