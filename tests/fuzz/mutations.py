@@ -48,15 +48,25 @@ class Mutator:
     def __init__(self, files: Sequence[bytes], seed: int) -> None:
         self._files = files
         self._random = random.Random(seed)
-        self._words = sorted({token for data in files for token in _TOKEN.findall(data) if not token.isspace()})
+        words: set[bytes] = set()
+        after: dict[bytes, set[bytes]] = {}
+        for data in files:
+            tokens = [token for token in _TOKEN.findall(data) if not token.isspace()]
+            words.update(tokens)
+            for first, second in zip(tokens, tokens[1:]):
+                after.setdefault(first, set()).add(second)
+        self._words = sorted(words)
+        self._after = {token: sorted(followers) for token, followers in after.items()}
 
     def next(self) -> bytes:
         """A file with one to four changes."""
         data = self._random.choice(self._files)
         for _ in range(self._random.choice((1, 1, 2, 2, 3, 4))):
             data = self._random.choice(
-                (self._replace, self._replace, self._replace, self._number, self._drop, self._swap, self._double)
-                + (self._line, self._line, self._bytes, self._splice)
+                (self._alike,) * 8
+                + (self._line,) * 4
+                + (self._number, self._number, self._replace, self._drop, self._swap, self._double)
+                + (self._bytes, self._splice)
             )(data)
         return data
 
@@ -71,6 +81,15 @@ class Mutator:
     def _replace(self, data: bytes) -> bytes:
         tokens = self._tokens(data)
         tokens[self._position(tokens)] = self._random.choice(self._words)
+        return b"".join(tokens)
+
+    def _alike(self, data: bytes) -> bytes:
+        """Another token that comes after the same one elsewhere: mostly still a test."""
+        tokens = self._tokens(data)
+        solid = [i for i, token in enumerate(tokens) if not token.isspace()]
+        if len(solid) > 1:
+            before, here = self._random.choice(list(zip(solid, solid[1:])))
+            tokens[here] = self._random.choice(self._after.get(tokens[before], self._words))
         return b"".join(tokens)
 
     def _number(self, data: bytes) -> bytes:
