@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 
+from memcheck.language.nearest import nearest
 from memcheck.records import dataclass
 
 
@@ -140,14 +140,3 @@ def _listed(wanted: set[str]) -> str | None:
     if not names or len(names) > 6:
         return None
     return "expected " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1])
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean …?` over the near names; the names themselves where they are few and none is near."""
-    options = sorted(set(known))
-    near = get_close_matches(word, options[:5000], n=2) if len(word) <= 100 else []
-    if near:
-        return "did you mean " + " or ".join(f"`{name}`" for name in near) + "?"
-    if 0 < len(options) <= 10:
-        return "known: " + ", ".join(f"`{name}`" for name in options)
-    return None

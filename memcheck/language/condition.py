@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memcheck.errors import SourceError
 from memcheck.language import syntax as s
-from memcheck.language.complaints import nearest
+from memcheck.language.nearest import nearest
 from memcheck.language.numbers import small, value
 from memcheck.language.position import Positions
 from memcheck.language.registers import ThreadNames

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
 from memcheck.errors import SourceError, TooLargeError
 from memcheck.language import syntax as s
 from memcheck.language.accesses import accesses, finished
-from memcheck.language.complaints import nearest
 from memcheck.language.condition import Resolver, terms
 from memcheck.language.declarations import Draft, Initial, InitialRegister, read_entries
 from memcheck.language.expectations import read_expectations
+from memcheck.language.nearest import nearest
 from memcheck.language.parse import MAX_DEPTH, depth
 from memcheck.language.parse import clause as parse_clause
 from memcheck.language.places import complete, read_head
@@ -132,11 +131,17 @@ def _imply_locations(initial: Initial, bodies: Sequence[Body], positions: Positi
         if name in initial.variables or width_by_name(name) is not None:
             continue
         counts = counts or Counter(_IDENTIFIER.findall(positions.source.text))
-        if counts[name] == 1 and len(declared) < _FEW and get_close_matches(name, declared, n=1, cutoff=0.7):
+        if counts[name] == 1 and len(declared) < _FEW and _is_near(name, declared):
             raise undeclared(name, span, declared)
         initial.variables[name] = Draft(name, span, Space.GLOBAL)
         notes.append(f"{name} is not declared: a global location that starts at 0")
     return notes
+
+
+def _is_near(name: str, declared: tuple[str, ...]) -> bool:
+    from difflib import get_close_matches
+
+    return bool(get_close_matches(name, declared, n=1, cutoff=0.7))
 
 
 def _location_names(raw: RawInstruction) -> Iterator[RawName]:

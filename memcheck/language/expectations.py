@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from memcheck.errors import SourceError
-from memcheck.language.complaints import nearest
+from memcheck.language.nearest import nearest
 from memcheck.language.position import Positions
 from memcheck.language.syntax import Clause
 from memcheck.language.test import Expectation, Observable, Verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memcheck.errors import MemcheckError, SourceError, TooLargeError
 from memcheck.language.comments import blank_comments
@@ -11,6 +11,9 @@ from memcheck.language.parse import outline
 from memcheck.language.position import Positions
 from memcheck.language.test import Test
 from memcheck.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_CHARACTERS = 2_000_000
 
@@ -31,7 +34,8 @@ def read_file(path: str | Path) -> SourceFile:
     """A file's text; MemcheckError where it cannot be read or is not UTF-8."""
     name = str(path)
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise MemcheckError(f"{name}: {reason}") from None

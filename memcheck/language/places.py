@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from memcheck.errors import SourceError
-from memcheck.language.complaints import nearest
+from memcheck.language.nearest import nearest
 from memcheck.language.numbers import small
 from memcheck.language.position import Positions
 from memcheck.language.syntax import Clause, Head

@@ -25,7 +25,7 @@ from memcheck.language.test import (
     Variable,
     VariableKind,
 )
-from memcheck.ptx.decode import spell
+from memcheck.ptx.decode.spelling import spell
 from memcheck.ptx.instructions import Atom, Barrier, Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand
 from memcheck.ptx.qualifiers import Sem, Space

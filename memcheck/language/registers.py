@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memcheck.errors import SourceError
-from memcheck.language.complaints import nearest
+from memcheck.language.nearest import nearest
 from memcheck.language.test import Place
 from memcheck.ptx.operands import Register
 from memcheck.ptx.qualifiers import Space

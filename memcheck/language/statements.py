@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memcheck.errors import SourceError, UnsupportedError
 from memcheck.language import syntax as s
-from memcheck.language.complaints import nearest
+from memcheck.language.nearest import nearest
 from memcheck.language.numbers import small, value
 from memcheck.language.parse import clause as parse_clause
 from memcheck.language.position import Positions

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memcheck.errors import SourceError, UnsupportedError
-from memcheck.ptx.decode import decode, spell
+from memcheck.ptx.decode import decode
+from memcheck.ptx.decode.spelling import spell
 from memcheck.ptx.instructions import (
     Arithmetic,
     Atom,

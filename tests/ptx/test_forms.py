@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memcheck.errors import SourceError, UnsupportedError
-from memcheck.ptx.decode import spell
+from memcheck.ptx.decode.spelling import spell
 from tests.ptx.assembler import Version, newest, ptxas, refusals
 from tests.ptx.reading import bare, read
 

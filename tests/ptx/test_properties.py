@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcheck.errors import SourceError
-from memcheck.ptx.decode import decode, spell
-from memcheck.ptx.decode.dispatch import FAMILIES, analyse
+from memcheck.ptx.decode import decode
+from memcheck.ptx.decode.dispatch import USUAL, analyse
+from memcheck.ptx.decode.families import COLUMNS, FAMILIES
 from memcheck.ptx.decode.nearest import FORMS
+from memcheck.ptx.decode.spelling import spell
 from memcheck.ptx.raw import RawAddress, RawInstruction, RawName, RawNumber, RawOperand, RawPair, RawVector
 from memcheck.source import SourceFile, Span
 from tests.ptx.reading import TestNames, bare, read
@@ -88,3 +90,9 @@ def test_every_instruction_decodes_or_is_refused(raw: RawInstruction, columns: b
 def test_suggested_forms_are_legal(mnemonic: str) -> None:
     for form in FORMS[mnemonic].split():
         analyse(tuple(form.split(".")), columns=False)
+
+
+def test_the_short_table_says_the_same() -> None:
+    assert USUAL
+    assert {word: FAMILIES[word] for word in USUAL} == USUAL
+    assert not USUAL.keys() & COLUMNS.keys()

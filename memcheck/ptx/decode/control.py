@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.arithmetic import first_width
 from memcheck.ptx.decode.operands import Reader
@@ -55,6 +53,8 @@ def _label(at: Reader, operand: RawOperand) -> str:
     if not isinstance(operand, RawName) or operand.percent or operand.negated:
         raise SourceError(f"{at.opcode} goes to a label.", operand.span)
     if operand.name not in labels:
+        from difflib import get_close_matches
+
         near = get_close_matches(operand.name, labels, 1, 0.5)
         raise SourceError(
             f"This thread has no label {operand.name}.",

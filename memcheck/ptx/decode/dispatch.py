@@ -1,23 +1,11 @@
-"""One table from mnemonic to family, and the way from a raw instruction to an Instruction."""
+"""The way from a raw instruction to an Instruction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from memcheck.errors import SourceError, UnsupportedError
-from memcheck.ptx.decode import (
-    arithmetic,
-    atomics,
-    barriers,
-    collectives,
-    comparisons,
-    control,
-    elsewhere,
-    fences,
-    memory,
-    multimem,
-    nearest,
-)
+from memcheck.ptx.decode import elsewhere, memory
 from memcheck.ptx.decode.operands import Form, Reader
 from memcheck.ptx.decode.words import FormError, LaterError, Words
 from memcheck.ptx.instructions import Instruction
@@ -26,29 +14,8 @@ from memcheck.source import Span
 
 Analyser = Callable[[Words], Form]
 
-FAMILIES: dict[str, Analyser] = {
-    **dict.fromkeys(("ld", "st"), memory.analyse),
-    **dict.fromkeys((*memory.ABSTRACT_LOADS, *memory.ABSTRACT_STORES), memory.analyse_abstract),
-    **dict.fromkeys(("atom", "red", "suatom", "sured"), atomics.analyse),
-    "multimem": multimem.analyse,
-    **dict.fromkeys(("fence", "membar"), fences.analyse),
-    **dict.fromkeys(("bar", "barrier"), barriers.analyse),
-    **dict.fromkeys(collectives.WORDS, collectives.analyse),
-    **dict.fromkeys((name for name in arithmetic.ROWS if "." not in name), arithmetic.analyse),
-    "mad": arithmetic.analyse,
-    "setp": comparisons.analyse_setp,
-    "set": comparisons.analyse_set,
-    "cvt": comparisons.analyse_cvt,
-    "isspacep": comparisons.analyse_isspacep,
-    **dict.fromkeys(("bra", "goto", *control.COMPARES), control.analyse_branch),
-    **dict.fromkeys(("ret", "exit"), control.analyse_exit),
-    "nanosleep": control.analyse_sleep,
-    **dict.fromkeys(control.HINTS, control.analyse_hint),
-    **dict.fromkeys((*elsewhere.ASYNCHRONOUS, *elsewhere.OTHER), elsewhere.analyse),
-}
-
-COLUMNS: dict[str, Analyser] = {"bar": barriers.analyse_peer, "red": atomics.analyse_peer}
-"""What the columns layout reads in the peers' dialect."""
+USUAL: dict[str, Analyser] = {"ld": memory.analyse, "st": memory.analyse}
+"""What most tests have; the whole table, with all families, is imported for others."""
 
 LIMIT = 4096
 """Opcodes kept; far more than any corpus has, and a bound for fuzzed ones."""
@@ -73,8 +40,12 @@ def decode(raw: RawInstruction, names: Names) -> Instruction:
 
 def analyse(words: Words, columns: bool) -> Form:
     """What the words say, without operands; raises FormError."""
-    family = COLUMNS.get(words[0]) if columns else None
-    family = family or FAMILIES.get(words[0])
+    family = USUAL.get(words[0])
+    if family is None:
+        from memcheck.ptx.decode.families import COLUMNS, FAMILIES
+
+        family = COLUMNS.get(words[0]) if columns else None
+        family = family or FAMILIES.get(words[0])
     if family is None:
         raise FormError(f"PTX has no instruction {words[0]}", 0)
     later = elsewhere.asynchronous(words)
@@ -95,6 +66,9 @@ def _located(refused: FormError, raw: RawInstruction, columns: bool) -> SourceEr
     span = _opcode(raw) if refused.at is None else raw.spans[min(refused.at, len(raw.spans) - 1)]
     if isinstance(refused, LaterError):
         return UnsupportedError(f"{refused.message} is not supported yet.", span)
+    from memcheck.ptx.decode import nearest
+    from memcheck.ptx.decode.families import FAMILIES
+
     if raw.words[0] not in FAMILIES:
         near = nearest.mnemonic(raw.words[0], FAMILIES)
         return SourceError(f"{refused.message}.", span, None if near is None else f"nearest: {near}")
