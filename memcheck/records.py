@@ -1,7 +1,7 @@
 """`dataclass` of the standard library, for classes that are many and of which one run uses few.
 
 Type checkers see the standard library's own. That compiles six functions for each class while its module is imported,
-a third of the time of a short run; here they are compiled, with the same meaning, when an instance is first made.
+a third of the time of a short run; here each is compiled, with the same meaning, when it is first called.
 What the project uses is here: frozen, slotted, ordered, keyword-only and derived classes, defaults and factories.
 The standard library's `fields`, `replace` and `is_dataclass` work on these classes too.
 """
@@ -30,8 +30,6 @@ class _Record(NamedTuple):
     fields: dict[str, _Default]
     frozen: bool
     slots: bool
-    pending: tuple[str, ...]
-    """Methods that are compiled when one of them is called."""
 
 
 def _field(*, default: Any = _MISSING, default_factory: Callable[[], object] | None = None, repr: bool = True) -> Any:
@@ -87,10 +85,10 @@ def _made(cls: type, frozen: bool, slots: bool, eq: bool, order: bool, keyword: 
         namespace.setdefault("__hash__", None)
         methods += ["__eq__", "__hash__"] if frozen else ["__eq__"]
     if order:
-        methods += _ORDER
-    pending = tuple(name for name in methods if namespace.get(name) is None)
-    for name in pending:
-        namespace[name] = _Pending(name)
+        methods += ["__lt__", "__le__", "__gt__", "__ge__"]
+    for name in methods:
+        if namespace.get(name) is None:
+            namespace[name] = _Pending(name)
     if frozen:
         namespace["__setattr__"] = namespace["__delattr__"] = _refuse
     namespace.pop("__dict__", None)
@@ -99,18 +97,18 @@ def _made(cls: type, frozen: bool, slots: bool, eq: bool, order: bool, keyword: 
         namespace.update(__slots__=tuple(new), __getstate__=_state, __setstate__=_set_state)
     namespace.setdefault("__repr__", _shown)
     namespace["__match_args__"] = tuple(name for name, default in fields.items() if not default.keyword)
-    namespace["__record__"] = _Record(fields, frozen, slots, pending)
+    namespace["__record__"] = _Record(fields, frozen, slots)
     namespace["__dataclass_fields__"] = _STANDARD
     made = type(cls)(cls.__name__, cls.__bases__, namespace)
     made.__qualname__ = cls.__qualname__
     return made
 
 
-_ORDER = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+_OPERATORS = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 
 
 class _Pending:
-    """Stands for a method of a class until one of its kind is wanted."""
+    """Stands for a method of a class until it is wanted."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -119,15 +117,36 @@ class _Pending:
         self.owner = owner
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        if isinstance(self.owner.__dict__[self.name], _Pending):
-            _compile(self.owner)
+        if self.owner.__dict__[self.name] is self:
+            _compile(self.owner, self.name)
         return self.owner.__dict__[self.name].__get__(instance, owner)
 
 
-def _compile(cls: Any) -> None:
-    """Puts the pending methods in their places."""
+def _compile(cls: Any, name: str) -> None:
+    """Puts a method in its place."""
     record: _Record = cls.__record__
-    scope: dict[str, Any] = {"_MISSING": _MISSING, "_set": object.__setattr__}
+    scope: dict[str, Any] = {}
+    if name == "__init__":
+        text = _constructor(cls, record, scope)
+    else:
+        mine, others = ("".join(f"{one}.{field}, " for field in record.fields) for one in ("self", "other"))
+        if name == "__hash__":
+            text = f"def __hash__(self): return hash(({mine}))"
+        else:
+            text = (
+                f"def {name}(self, other):\n if other.__class__ is self.__class__:"
+                f" return ({mine}) {_OPERATORS[name]} ({others})\n return NotImplemented"
+            )
+    exec(text, scope)
+    method = scope[name]
+    method.__qualname__ = f"{cls.__qualname__}.{name}"
+    method.__module__ = cls.__module__
+    setattr(cls, name, method)
+
+
+def _constructor(cls: Any, record: _Record, scope: dict[str, Any]) -> str:
+    """The text of `__init__`; what it names goes to the scope."""
+    scope.update(_MISSING=_MISSING, _set=object.__setattr__)
     positional, keyword, body = ["self"], ["*"], []
     for name, default in record.fields.items():
         parameter, value = name, name
@@ -146,18 +165,7 @@ def _compile(cls: Any) -> None:
         else:
             body.append(f"_set(self, {name!r}, {value})")
     parameters = ", ".join([*positional, *(keyword if len(keyword) > 1 else [])])
-    lines = [f"def __init__({parameters}):", *(f" {line}" for line in body or ["pass"])]
-    mine, others = ("".join(f"{one}.{name}, " for name in record.fields) for one in ("self", "other"))
-    for name, operator in (("__eq__", "=="), *_ORDER.items()):
-        lines += [f"def {name}(self, other):", " if other.__class__ is not self.__class__: return NotImplemented"]
-        lines += [f" return ({mine}) {operator} ({others})"]
-    lines += ["def __hash__(self):", f" return hash(({mine}))"]
-    methods: dict[str, Any] = {}
-    exec("\n".join(lines), scope, methods)
-    for name in record.pending:
-        methods[name].__qualname__ = f"{cls.__qualname__}.{name}"
-        methods[name].__module__ = cls.__module__
-        setattr(cls, name, methods[name])
+    return f"def __init__({parameters}): {'; '.join(body) or 'pass'}"
 
 
 def _refuse(self: object, name: str, *_: object) -> NoReturn:
