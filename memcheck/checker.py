@@ -5,31 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from memcheck.axiomatic.outcome import VOIDING, Finding, Hang, Outcome, State
+from memcheck.applicability import gaps
+from memcheck.axiomatic.outcome import Outcome, State
 from memcheck.axiomatic.relations import NotEncodableError
 from memcheck.axiomatic.solve import Limits, solve
 from memcheck.axiomatic.verify import Verifier
 from memcheck.errors import MemcheckError
 from memcheck.events.execution import Execution
-from memcheck.events.structure import Event, Kind, Structure
+from memcheck.events.structure import Structure
 from memcheck.events.unfold import unfold
 from memcheck.language.condition import satisfies
 from memcheck.language.test import NumberTerm, Prop, Quantifier, RegisterTerm, Term, Test
 from memcheck.models import load as load_model
 from memcheck.records import replace
 from memcheck.relations.expression import Model
+from memcheck.remarks import flags
+from memcheck.remarks import outside as outside_remark
 from memcheck.result import Remark, Result
 
 DEFAULT_BOUND = 4
 """How often a loop that is no spin goes round."""
-
-NEEDS = {
-    "ONE_WAY": "fences of one direction",
-    "RESTRICTED": "fences with .sync_restrict",
-    "MBARRIER_INIT": "fence.mbarrier_init",
-    "RO": "the readonly proxy and .nc",
-}
-"""Event classes that a model must mention to order them, by the vocabulary's set."""
 
 
 def check(
@@ -54,8 +49,8 @@ def check(
     chosen = frozenset(options)
     if isinstance(model, str):
         model = load_model(model, chosen)
-    structure = unfold(test, bound)
-    missing = _not_in_model(structure, model)
+    structure = unfold(test, bound, bytewise="tearing" in chosen)
+    missing = gaps(structure, model)
     if missing:
         outcome = Outcome({})
     else:
@@ -83,49 +78,6 @@ def _solve(
         return solve_plainly(structure, model, witnesses=verify, tearing=tearing, timeout=timeout)
 
 
-def _not_in_model(structure: Structure, model: Model) -> list[Remark]:
-    """Remarks for event classes that the model orders nowhere."""
-    found = []
-    for name, words in NEEDS.items():
-        events = [e for e in structure.events if name in e.tags]
-        if events and name not in model.names:
-            found.append(_remark(structure, "not in this model", f"{model.name} has no rule for {words}", events[:1]))
-    if "overlap" not in model.names:
-        mixed = _partial_overlap(structure)
-        if mixed:
-            found.append(
-                _remark(
-                    structure, "not in this model", f"{model.name} has no rule for accesses that overlap partly", mixed
-                )
-            )
-    relations = {r.kind.value for r in structure.rendezvous}
-    for kind, name in (("warp", "warpbar"), ("cluster", "clusterbar")):
-        if kind in relations and name not in model.names:
-            events = [
-                structure.events[a.event] for r in structure.rendezvous if r.kind.value == kind for a in r.arrivals
-            ]
-            words = f"barriers of a {kind}"
-            found.append(_remark(structure, "not in this model", f"{model.name} has no rule for {words}", events[:1]))
-    return found
-
-
-def _partial_overlap(structure: Structure) -> list[Event]:
-    """Two accesses of known address that share some but not all bytes."""
-    memory = structure.memory
-    known: list[tuple[Event, int]] = []
-    for event in structure.events:
-        if event.kind in (Kind.READ, Kind.WRITE) and event.address is not None and event.address.is_const:
-            physical = memory.physical(event.address.payload, event.size)
-            if physical is not None:
-                known.append((event, physical))
-    for position, (first, low) in enumerate(known):
-        for second, start in known[:position]:
-            apart = low + first.size <= start or start + second.size <= low
-            if not apart and (low, first.size) != (start, second.size):
-                return [second, first]
-    return []
-
-
 def _verified(outcome: Outcome, verifier: Verifier, deadline: float | None) -> Outcome:
     """The outcome, every state of it verified; or said to be undecided where time runs out before."""
     for state, witness in outcome.states.items():
@@ -151,7 +103,7 @@ def _verify(state: State, witness: Execution | None, verifier: Verifier) -> None
 
 def _result(structure: Structure, model: Model, outcome: Outcome, missing: list[Remark], seconds: float) -> Result:
     test = structure.test
-    outside = missing + [_outside(structure, finding) for finding in outcome.outside]
+    outside = missing + [outside_remark(structure, finding) for finding in outcome.outside]
     states = () if outside else tuple(sorted(outcome.states))
     widths = [_width(test, term) for term in test.observed]
     satisfying = frozenset(
@@ -171,7 +123,7 @@ def _result(structure: Structure, model: Model, outcome: Outcome, missing: list[
         states=states,
         satisfying=satisfying,
         holds=holds,
-        flags=() if outside else tuple(_flags(structure, outcome)),
+        flags=() if outside else tuple(flags(structure, outcome)),
         outside=tuple(outside),
         complete=not outcome.bound_reached and outcome.undecided is None,
         undecided=undecided,
@@ -207,59 +159,3 @@ def _width(test: Test, term: Term) -> int:
 def _holds_of(test: Test, prop: Prop, state: State, widths: Sequence[int]) -> bool:
     table = {term: (value, width) for term, value, width in zip(test.observed, state, widths)}
     return satisfies(prop, lambda term: table[term])
-
-
-def _flags(structure: Structure, outcome: Outcome) -> list[Remark]:
-    found = [_flag(structure, finding) for finding in outcome.flags]
-    for hang in outcome.hangs:
-        found.append(_deadlock(structure, hang))
-    if outcome.hangs and not outcome.states:
-        found.append(Remark("no-final-state", "No execution ends, so there is no final state."))
-    return found
-
-
-def describe(structure: Structure, event: int) -> str:
-    """An event as a person knows it: ``P0: `st.weak [x], 1` ``."""
-    one = structure.events[event]
-    if one.instruction is None:
-        return "the initial write"
-    return f"{structure.test.threads[one.thread].name}: `{one.instruction.text}`"
-
-
-def _remark(structure: Structure, name: str, text: str, events: Sequence[Event]) -> Remark:
-    places = tuple(e.instruction.span.where for e in events if e.instruction is not None)
-    if events:
-        text += ": " + " and ".join(describe(structure, e.index) for e in events)
-    return Remark(name, text, places)
-
-
-def _flag(structure: Structure, finding: Finding) -> Remark:
-    events = [structure.events[e] for e in finding.events]
-    words = {"race": "Data race (8.7.1), allowed but not ordered by causality"}
-    return _remark(structure, finding.name, words.get(finding.name, f"The model's flag {finding.name}"), events)
-
-
-def _outside(structure: Structure, finding: Finding) -> Remark:
-    events = [structure.events[e] for e in finding.events]
-    if finding.name == "mixed-size-race":
-        text = "Mixed-size data race (8.7.2): the axioms do not apply"
-    else:
-        text = VOIDING.get(finding.name, finding.name).removeprefix("undefined-behaviour: ").capitalize()
-    return _remark(structure, VOIDING.get(finding.name, finding.name), text, events)
-
-
-def _deadlock(structure: Structure, hang: Hang) -> Remark:
-    """Who waits for what."""
-    waits, places = [], []
-    for index in hang.blocked:
-        point = structure.blocking[index]
-        event = point.barrier if point.barrier is not None else (point.polled[-1] if point.polled else None)
-        if event is None:
-            waits.append(f"{structure.test.threads[point.thread].name} in a loop without reads")
-            continue
-        words = "at its barrier" if point.barrier is not None else "for a value that never comes"
-        waits.append(f"{describe(structure, event)} waits {words}")
-        instruction = structure.events[event].instruction
-        if instruction is not None:
-            places.append(instruction.span.where)
-    return Remark("deadlock", "Some execution never ends: " + "; ".join(waits), tuple(places))

@@ -59,7 +59,8 @@ class Finals:
         footprint = Footprint(INITIAL, physical, physical, inside)
         for cell in inside:
             self._choose_last(cell)
-        self._do_not_tear(inside)
+        if not self.base.structure.bytewise:
+            self._do_not_tear(inside)
         parts = [self.reads.mixture(self.last[cell], cell) for cell in inside]
         table: dict[int, list[int]] = {}
         for number, literal in self.reads.combine(footprint, parts):

@@ -220,9 +220,12 @@ class _Growth:
             for (w, at), values in self.written.items()
             if at < end and physical < at + events[w].size and events[w].rmw != event.index
         ]
-        if all(at <= physical and end <= at + length for at, length, _ in sources):
+        if self.structure.bytewise:
+            cuts = list(range(physical, end + 1))
+        elif all(at <= physical and end <= at + length for at, length, _ in sources):
             return self._part(physical, event.size, sources)
-        cuts = sorted({physical, end} | {c for at, size, _ in sources for c in (at, at + size) if physical < c < end})
+        else:
+            cuts = sorted({physical, end} | {c for at, n, _ in sources for c in (at, at + n) if physical < c < end})
         whole: dict[int, Origins] = {0: (0,)}
         for low, high in zip(cuts, cuts[1:], strict=False):
             part = self._part(low, high - low, sources)
@@ -258,7 +261,8 @@ def _cells(structure: Structure, addresses: Mapping[int, Iterable[int]]) -> tupl
         if isinstance(term, MemoryTerm):
             first, size = location(structure, term)
             ranges.add((first, first + size))
-    cuts = sorted({cut for pair in ranges for cut in pair})
+    step = 1 if structure.bytewise else None
+    cuts = sorted({cut for low, high in ranges for cut in (*range(low, high, step or high - low), high)})
     ordered = sorted(ranges)
     cells = []
     for low, high in zip(cuts, cuts[1:], strict=False):

@@ -159,5 +159,7 @@ class Structure:
     """Syntactic: for each event the reads that its address comes from (herd's addr)."""
     data_sources: Mapping[int, frozenset[int]] = field(default_factory=dict)
     """Syntactic: for each write the reads that its value comes from (herd's data)."""
+    bytewise: bool = False
+    """Every byte is a cell of its own (option `tearing`), even where bytes are always accessed together."""
     memo: dict[str, object] = field(default_factory=dict, repr=False)
     """What was worked out from the structure, by name of the module that did."""

@@ -15,10 +15,11 @@ from memcheck.language.test import Observable, RegisterTerm, Test, VariableKind
 from memcheck.records import replace
 
 
-def unfold(test: Test, bound: int = 4) -> Structure:
+def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
     """The event structure of a test; loops that are no spins go round at most `bound` times.
 
-    SourceError where an access is statically wrong, UnsupportedError for what this version does not decide.
+    `bytewise`: reads take every byte apart from the others. SourceError where an access is statically wrong,
+    UnsupportedError for what this version does not decide.
     """
     draft = Draft(test, lay_out(test))
     true = draft.values.true
@@ -53,6 +54,7 @@ def unfold(test: Test, bound: int = 4) -> Structure:
         address_sources=draft.address_taint,
         data_sources=draft.data_taint,
         notes=tuple(draft.notes),
+        bytewise=bytewise,
     )
 
 
