@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 
@@ -35,6 +35,7 @@ _FUNCTIONS: dict[str, tuple[object, tuple[object, ...]]] = {
     "get_error_code": (ctypes.c_int, (_HANDLE,)),
     "get_error_msg": (_TEXT, (_HANDLE, ctypes.c_int)),
     "global_param_set": (None, (_TEXT, _TEXT)),
+    "interrupt": (None, (_HANDLE,)),
     "inc_ref": (None, (_HANDLE, _HANDLE)),
     "mk_int_symbol": (_HANDLE, (_HANDLE, ctypes.c_int)),
     "mk_string_symbol": (_HANDLE, (_HANDLE, _TEXT)),
@@ -46,6 +47,7 @@ _FUNCTIONS: dict[str, tuple[object, tuple[object, ...]]] = {
     "mk_params": (_HANDLE, (_HANDLE,)),
     "params_inc_ref": (None, (_HANDLE, _HANDLE)),
     "params_dec_ref": (None, (_HANDLE, _HANDLE)),
+    "params_set_bool": (None, (_HANDLE, _HANDLE, _HANDLE, ctypes.c_bool)),
     "params_set_uint": (None, (_HANDLE, _HANDLE, _HANDLE, _NUMBER)),
     "mk_solver_for_logic": (_HANDLE, (_HANDLE, _HANDLE)),
     "solver_inc_ref": (None, (_HANDLE, _HANDLE)),
@@ -136,6 +138,21 @@ def limit_memory(megabytes: int) -> None:
     _z3().Z3_global_param_set(b"memory_max_size", str(megabytes).encode())
 
 
+_others_interrupt: list[bool] = []
+"""Not empty where z3 leaves Ctrl-C alone: its own handler loses one that comes as a check begins or ends."""
+
+
+def leave_interrupts() -> None:
+    """Solvers made from now on do not catch Ctrl-C: the caller sees to it, with `interrupt`."""
+    _others_interrupt.append(True)
+
+
+def interrupt() -> None:
+    """Ends the check that runs now in another thread, if one does: it gives up."""
+    if _context.cache_info().currsize:
+        _z3().Z3_interrupt(_context())
+
+
 class Solver:
     """A solver over clauses; `close` gives it back."""
 
@@ -144,6 +161,8 @@ class Solver:
         self._solver: int = z3.Z3_mk_solver_for_logic(context, z3.Z3_mk_string_symbol(context, LOGIC))
         _checked()
         z3.Z3_solver_inc_ref(context, self._solver)
+        if _others_interrupt:
+            self._set(lambda parameters, name: z3.Z3_params_set_bool(context, parameters, name, False), b"ctrl_c")
 
     def close(self) -> None:
         _z3().Z3_solver_dec_ref(_context(), self._solver)
@@ -164,9 +183,14 @@ class Solver:
     def limit_time(self, milliseconds: int = NO_LIMIT) -> None:
         """For each check that follows."""
         z3, context = _z3(), _context()
+        self._set(lambda parameters, name: z3.Z3_params_set_uint(context, parameters, name, milliseconds), b"timeout")
+
+    def _set(self, setter: Callable[[int, int], None], name: bytes) -> None:
+        """One parameter, by a function of parameters and name."""
+        z3, context = _z3(), _context()
         parameters = z3.Z3_mk_params(context)
         z3.Z3_params_inc_ref(context, parameters)
-        z3.Z3_params_set_uint(context, parameters, z3.Z3_mk_string_symbol(context, b"timeout"), milliseconds)
+        setter(parameters, z3.Z3_mk_string_symbol(context, name))
         z3.Z3_solver_set_params(context, self._solver, parameters)
         z3.Z3_params_dec_ref(context, parameters)
         _checked()
@@ -174,7 +198,7 @@ class Solver:
     def check(self, assumptions: Iterable[int]) -> bool | None:
         """Whether the clauses can be satisfied under the literals; None where z3 gives up.
 
-        While it runs, z3 itself catches SIGINT and gives up.
+        While it runs, z3 itself catches SIGINT and gives up (but see `leave_interrupts`).
         """
         literals = [_literal(number) for number in assumptions]
         array = (ctypes.c_void_p * len(literals))(*literals)

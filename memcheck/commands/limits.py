@@ -5,6 +5,7 @@ The engine watches its own time and memory between steps and inside z3; these ca
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sys
@@ -13,10 +14,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
+from memcheck.axiomatic.libz3 import interrupt as interrupt_solver
+from memcheck.axiomatic.libz3 import leave_interrupts
+
 GRACE = 0.25
 """Seconds after the limit in which the engine ends by itself."""
 SLACK = 512
 """Megabytes of address space beyond the limit, for code, parsers and the engine's own ending."""
+
+
+_handled = threading.Event()
 
 
 def interrupt(*_: object) -> NoReturn:
@@ -24,6 +31,7 @@ def interrupt(*_: object) -> NoReturn:
 
     What destructors then say of objects that were just being made is told to nobody.
     """
+    _handled.set()
     sys.unraisablehook = lambda _: None
     raise KeyboardInterrupt
 
@@ -32,6 +40,27 @@ def interruptible() -> None:
     """Ctrl-C and a polite kill end the work on a test, with the states so far."""
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
+    watch_signals()
+
+
+def watch_signals() -> None:
+    """From now on a signal also ends a check of the solver, which Python's handlers would have to wait for."""
+    leave_interrupts()
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_relay, args=(reading,), daemon=True).start()
+
+
+def _relay(reading: int) -> None:
+    """Interrupts the solver at each signal until the signal's handler has run: between two checks it hits neither."""
+    while os.read(reading, 1):
+        for _ in range(20):
+            if _handled.is_set():
+                break
+            interrupt_solver()
+            _handled.wait(0.05)
+        _handled.clear()
 
 
 class Alarm:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from memcheck.commands.decide import Question, decide
-from memcheck.commands.limits import interrupt
+from memcheck.commands.limits import interrupt, watch_signals
 from memcheck.report import Report
 
 PATIENCE = 10
@@ -73,12 +73,13 @@ def _signal_all(number: int) -> None:
 def _pool(processes: int) -> ProcessPoolExecutor:
     # A forked worker has the model and the parsers already; elsewhere each worker imports them once.
     method = "fork" if sys.platform == "linux" else None
-    return ProcessPoolExecutor(processes, multiprocessing.get_context(method), initializer=_ignore_interrupts)
+    return ProcessPoolExecutor(processes, multiprocessing.get_context(method), initializer=_begin_worker)
 
 
-def _ignore_interrupts() -> None:
+def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    watch_signals()
 
 
 def _interrupt_once(*_: object) -> None:
