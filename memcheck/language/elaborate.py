@@ -147,12 +147,12 @@ def _is_near(name: str, declared: tuple[str, ...]) -> bool:
 def _location_names(raw: RawInstruction) -> Iterator[RawName]:
     bare = _ADDRESS_OPERAND.get(raw.words[0], -1)
     for index, operand in enumerate(raw.operands):
-        if isinstance(operand, RawAddress):
-            operand = operand.base if operand.span.length > len(getattr(operand.base, "name", "")) else operand
-        elif index != bare:
+        base = operand.base if isinstance(operand, RawAddress) else operand
+        bracketed = (base.span.line, base.span.column) != (operand.span.line, operand.span.column)
+        if index != bare and not bracketed:
             continue
-        if isinstance(operand, RawName) and not operand.percent and not operand.negated and operand.name != "_":
-            yield operand
+        if isinstance(base, RawName) and not base.percent and not base.negated and base.name != "_":
+            yield base
 
 
 def _initial_registers(

@@ -69,6 +69,12 @@ def test_a_slip_of_the_pen_is_no_new_location():
     assert "flga" in thread("st [flga], 1; ld r0, [flga]", "flag = 0").variables
 
 
+def test_a_value_is_no_new_location():
+    for value in ("y", "y+4", "y-4"):
+        with pytest.raises(SourceError, match=r"`y`|is wanted here"):
+            thread(f"mov.u32 r0, {value}", "x = 0")
+
+
 def test_aliases_and_views():
     got = variables(
         "y aliases x; t @ texture aliases y; x = 3; .shared z aliases s; .shared .b8 s[2]; g @ generic aliases x"
@@ -111,15 +117,6 @@ def test_tensor_maps_not_yet(space):
     fields = "base = x, type = .u32, dims = {16, 8}, strides = {64}, box = {4, 4}, fill = zero"
     with pytest.raises(UnsupportedError, match="`.tensormap` declarations are not supported yet"):
         variables(f"x = 0; {space} .tensormap tm = {{ {fields} }}")
-
-
-def test_asynchronous_instructions_not_yet():
-    for body in (
-        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [t, {r0, r1}], [x]",
-        "mbarrier.init.b64 [x], 1",
-    ):
-        with pytest.raises(UnsupportedError, match="not supported yet"):
-            thread(body)
 
 
 def test_all_locations_are_observed_where_none_is_named():
