@@ -70,7 +70,7 @@ def test_engines_agree_on_shorter_programs(text):
     _engines_agree(text)
 
 
-@QUICK
+@settings(QUICK, max_examples=25)
 @given(programs())
 @pytest.mark.parametrize("older", ["ptx-7.5", "ptx-6.0", "sc"])
 def test_older_models(older, text):

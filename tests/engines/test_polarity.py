@@ -49,9 +49,9 @@ def _encoding(name: str) -> Encoding:
 def test_the_variant_is_one():
     """It says more about each gate."""
     with two_sided():
-        exact = _encoding("mp.litmus")
+        exact = _encoding("rmw/seqlock.litmus")
     assert isinstance(exact.clauses, TwoSidedClauses)
-    assert len(exact.clauses.clauses) > len(_encoding("mp.litmus").clauses.clauses)
+    assert len(exact.clauses.clauses) > len(_encoding("rmw/seqlock.litmus").clauses.clauses)
 
 
 class _WrongWay(Clauses):
