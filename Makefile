@@ -14,6 +14,7 @@ run: $(READY)
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m compileall -q memcheck
 	$(BIN)/python -m compileall -q memcheck  # a first run need not compile, also where Python writes no caches
 	@touch $@
 

@@ -13,13 +13,16 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
+_PLACE = format(int.from_bytes(os.fsencode(__file__), "big") % (2**61 - 1), "x")
+"""Several installations keep their own files, and do not overwrite each other's."""
+
 
 def kept(name: str, source: str, code: Sequence[str], make: Callable[[], Value]) -> Value:
     """What `make` makes from `source` with the modules at the paths `code`; from the file `name` where that has it."""
     folder = _folder()
     if folder is None:
         return make()
-    path = os.path.join(folder, f"{name}.{sys.implementation.cache_tag}")
+    path = os.path.join(folder, f"{name}.{sys.implementation.cache_tag}.{_PLACE}")
     try:
         key = (source, tuple(_stamp(module) for module in code))
     except OSError:

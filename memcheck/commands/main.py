@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -64,6 +65,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status; no exception leaves it but SystemExit of a usage error."""
+    gc.set_threshold(25_000)  # modules, models and tables are many objects, and all of them stay
     given = sys.argv[1:] if arguments is None else arguments
     try:
         options = parser(given[0] if given else None).parse_args(given)

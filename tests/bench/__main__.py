@@ -11,6 +11,7 @@ import compileall
 import gc
 import os
 import resource
+import select
 import statistics
 import subprocess
 import sys
@@ -81,15 +82,30 @@ def many(cases: Sequence[Case], model: str, baseline: bool) -> None:
 
 
 def fresh() -> None:
-    """A process of its own, against one that does nothing; its modules are compiled, as an installation's are."""
+    """A process of its own, against one that does nothing, to nowhere and to a terminal.
+
+    The modules are compiled, as an installation's are.
+    """
     compileall.compile_dir(os.path.dirname(memcheck.__file__), quiet=1)
     command = [sys.executable, "-m", "memcheck", "run"]
     mp = os.path.join(suite(), "mp.litmus")
-    nothing = process([sys.executable, "-c", "pass"])
-    print(f"\nfresh process\n  {'python -c pass':40}{ms(nothing):>10}")
-    for name, arguments in (("run mp.litmus", [mp]), ("run --no-verify mp.litmus", ["--no-verify", mp])):
-        seconds = process([*command, *arguments])
-        print(f"  {'memcheck ' + name:40}{ms(seconds):>10}{seconds / nothing:10.1f} times")
+    ways = {"python -c pass": [sys.executable, "-c", "pass"], "memcheck run mp.litmus": [*command, mp]}
+    ways["memcheck run --no-verify mp.litmus"] = [*command, "--no-verify", mp]
+    for way in ways.values():
+        process(way, subprocess.DEVNULL)
+    leader, terminal = os.openpty()
+    print(f"\nfresh process\n  {'':40}{'to nowhere':>23}{'to a terminal':>23}")
+    least = {name: [float("inf")] * 2 for name in ways}
+    for _ in range(9):
+        for name, way in ways.items():
+            for column, where in enumerate((subprocess.DEVNULL, terminal)):
+                least[name][column] = min(least[name][column], process(way, where))
+            while select.select([leader], [], [], 0)[0]:
+                os.read(leader, 65536)
+    nothing = least["python -c pass"]
+    for name, seconds in least.items():
+        cells = "".join(f"{ms(one):>10}{one / base:7.1f} times" for one, base in zip(seconds, nothing, strict=True))
+        print(f"  {name:40}{cells}")
 
 
 def rings(model: str, baseline: bool) -> None:
@@ -123,15 +139,12 @@ def cpu(work: Callable[[Any], object], argument: object) -> float:
     return time.process_time() - started
 
 
-def process(command: Sequence[str], repeat: int = 7) -> float:
-    """The least CPU time of several runs, user and system."""
-    least = float("inf")
-    for _ in range(repeat):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return least
+def process(command: Sequence[str], where: int) -> float:
+    """The CPU time of one run, user and system."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=where, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def ms(seconds: float) -> str:
