@@ -10,8 +10,9 @@ from memcheck.events.observed import looked_at
 from memcheck.events.structure import Event, Kind, Structure
 from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
 from memcheck.events.value import Value
-from memcheck.events.walk import Walk
+from memcheck.events.walk import DECIDED, Walk
 from memcheck.language.test import Observable, RegisterTerm, Test, VariableKind
+from memcheck.ptx.instructions import Instruction
 from memcheck.records import replace
 
 
@@ -21,6 +22,7 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
     `bytewise`: reads take every byte apart from the others. SourceError where an access is statically wrong,
     UnsupportedError for what this version does not decide.
     """
+    _refuse_undecided(test)
     draft = Draft(test, lay_out(test))
     true = draft.values.true
     draft.events.append(Event(0, -1, Kind.WRITE, None, true, tags=frozenset(("_", "W", "M", "IW"))))
@@ -56,6 +58,22 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
         notes=tuple(draft.notes),
         bytewise=bytewise,
     )
+
+
+def _refuse_undecided(test: Test) -> None:
+    """UnsupportedError for the first thing of the test that is legal and has no events yet."""
+    for variable in test.variables.values():
+        if variable.kind in (VariableKind.MBARRIER, VariableKind.TENSORMAP):
+            raise UnsupportedError(f"`.{variable.kind.value}` declarations are not supported yet.", variable.span)
+    for thread in test.threads:
+        for instruction in thread.body:
+            if type(instruction) not in DECIDED:
+                raise UnsupportedError(f"{_opcode(instruction)} is not supported yet.", instruction.span)
+
+
+def _opcode(instruction: Instruction) -> str:
+    words = instruction.text.lstrip("@! ").split()
+    return words[1] if instruction.guard is not None and len(words) > 1 else words[0]
 
 
 def _note_uninitialised(draft: Draft) -> None:

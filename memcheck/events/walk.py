@@ -34,6 +34,8 @@ HANDLERS: dict[type[ptx.Instruction], Handler] = {
     ptx.Arithmetic: registers.arithmetic_instruction,
     ptx.Nop: lambda _step: None,
 }
+DECIDED = frozenset((*HANDLERS, ptx.Branch, ptx.Exit))
+"""Instructions that have a meaning here; the others are legal PTX that this version does not decide."""
 
 Node = tuple[int, tuple[int, ...]]
 """An instruction and the rounds so far of the loops around it, outermost first."""
@@ -105,9 +107,7 @@ class Walk:
         return end
 
     def perform(self, state: State, instruction: ptx.Instruction) -> None:
-        handler = HANDLERS.get(type(instruction))
-        if handler is None:
-            raise arithmetic.unsupported(instruction, "this instruction")
+        handler = HANDLERS[type(instruction)]
         step = Step(self.draft, self.thread, state, instruction)
         if step.guard is not self.values.false:
             handler(step)

@@ -291,7 +291,7 @@ class _Builder:
         return s.Vector(tuple(children))
 
     def tensor(self, children: list[Any]) -> s.Tensor:
-        return s.Tensor(children[0])
+        return s.Tensor(*children)
 
     # --- condition
 

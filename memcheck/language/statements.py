@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from memcheck.errors import SourceError, UnsupportedError
+from memcheck.errors import SourceError
 from memcheck.language import syntax as s
 from memcheck.language.nearest import nearest
 from memcheck.language.numbers import small, value
 from memcheck.language.parse import clause as parse_clause
 from memcheck.language.position import Positions
-from memcheck.ptx.raw import RawAddress, RawInstruction, RawName, RawNumber, RawOperand, RawPair, RawVector
+from memcheck.ptx.raw import (
+    RawAddress,
+    RawInstruction,
+    RawName,
+    RawNumber,
+    RawOperand,
+    RawPair,
+    RawTensor,
+    RawVector,
+)
 from memcheck.ptx.types import TYPES
 from memcheck.records import dataclass, field
 from memcheck.source import Span
@@ -68,9 +77,6 @@ class _Reader:
             spans.append(self.positions.span(at, len(word)))
             at += len(word) + 1
         whole = self.text[first:]
-        for operand in operands:
-            if isinstance(operand, s.Tensor):
-                raise UnsupportedError(f"{mnemonic.text} is not supported yet", self.span(mnemonic))
         return RawInstruction(
             words,
             tuple(spans),
@@ -108,14 +114,18 @@ class _Reader:
             span = self.positions.span(self.at + node.first.at, node.length)
             return RawPair(self.name(node.first), self.name(node.second), span)
         if isinstance(node, s.Vector):
-            elements = []
-            for element in node.elements:
-                found = self.operand(element)
-                if not isinstance(found, (RawName, RawNumber)) or (isinstance(found, RawName) and found.negated):
-                    raise SourceError("a vector holds registers and numbers", found.span)
-                elements.append(found)
-            return RawVector(tuple(elements), elements[0].span)
-        raise AssertionError(node)
+            return self.vector(node)
+        map, coordinates = self.name(node.map), self.vector(node.coordinates)
+        return RawTensor(map, coordinates, map.span)
+
+    def vector(self, node: s.Vector) -> RawVector:
+        elements = []
+        for element in node.elements:
+            found = self.operand(element)
+            if not isinstance(found, (RawName, RawNumber)) or (isinstance(found, RawName) and found.negated):
+                raise SourceError("a vector holds registers and numbers", found.span)
+            elements.append(found)
+        return RawVector(tuple(elements), elements[0].span)
 
     def registers(self, line: s.RegisterLine, declared: dict[str, int]) -> None:
         first, *types = line.directives

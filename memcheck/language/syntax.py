@@ -161,6 +161,7 @@ class Tensor(NamedTuple):
     """`[map, {x, y}]`."""
 
     map: Word
+    coordinates: Vector
 
 
 OperandSyntax = Word | Negated | Number | AddressSyntax | Pair | Vector | Tensor

@@ -53,13 +53,22 @@ class RawPair:
     span: Span
 
 
-RawOperand = RawName | RawNumber | RawAddress | RawVector | RawPair
+@dataclass(frozen=True, slots=True)
+class RawTensor:
+    """`[map, {c0, c1}]`: a tensor map and coordinates."""
+
+    map: RawName
+    coordinates: RawVector
+    span: Span
+
+
+RawOperand = RawName | RawNumber | RawAddress | RawVector | RawPair | RawTensor
 """The sink `_` is a RawName of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawInstruction:
-    """`words`: the mnemonic split at single dots, `::` kept (`ld`, `relaxed`, `shared::cta`, `b32`); one span a word."""
+    """`words`: the mnemonic split at single dots, `::` kept (`ld`, `relaxed`, `shared::cta`, `b32`); a span each."""
 
     words: tuple[str, ...]
     spans: tuple[Span, ...]

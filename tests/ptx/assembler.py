@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 TARGET = "sm_100a"
-"""The oldest target that has all the synchronous forms of PTX 9.4."""
+"""The oldest target that has all the forms of PTX 9.4 but wgmma."""
 
 HEAD = """.version {version}
 .target {target}
@@ -52,19 +52,19 @@ def newest() -> Version:
     return int(release[1]) - 4, int(release[2])
 
 
-def refusals(forms: Iterable[str], directory: Path) -> dict[str, str]:
+def refusals(forms: Iterable[str], directory: Path, target: str = TARGET) -> dict[str, str]:
     """What ptxas says against each form that it refuses; accepted forms are absent."""
     path = ptxas()
     assert path is not None
     version = min(newest(), (9, 4))
-    head = HEAD.format(version=f"{version[0]}.{version[1]}", target=TARGET)
+    head = HEAD.format(version=f"{version[0]}.{version[1]}", target=target)
     start = head.count("\n") + 1
     refused: dict[str, str] = {}
     left = list(forms)
     source = directory / "forms.ptx"
     while True:
         source.write_text(head + "".join(f"{form};\n" for form in left) + TAIL)
-        command = [path, f"-arch={TARGET}", source, "-o", directory / "forms.cubin"]
+        command = [path, f"-arch={target}", source, "-o", directory / "forms.cubin"]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         output = run.stdout + run.stderr
         errors = {int(line) - start: message for line, message in reversed(_ERROR.findall(output))}

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
+from memcheck.errors import SourceError
 from memcheck.ptx.decode import decode
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Register
@@ -17,6 +18,7 @@ from memcheck.ptx.raw import (
     RawNumber,
     RawOperand,
     RawPair,
+    RawTensor,
     RawVector,
 )
 from memcheck.source import SourceFile, Span
@@ -42,6 +44,8 @@ class TestNames:
         return VARIABLES.get(name)
 
     def register(self, name: RawName) -> Register:
+        if name.name in SPECIAL:
+            raise SourceError("The name of a special register.", name.span)
         letters = re.match(r"[a-z]*", name.name)
         return Register(name.name, WIDTHS.get(letters.group() if letters else "", 32))
 
@@ -83,6 +87,12 @@ class _Line:
         if text.startswith("{"):
             parts = [p.strip() for p in text[1:-1].split(",")]
             return RawVector(tuple(self.atom(p, at) for p in parts), span)
+        if text.startswith("[") and "{" in text:
+            map = self.atom(text[1 : text.index(",")].strip(), at + 1)
+            vector = self.operand(text[text.index("{") : text.index("}") + 1], at + text.index("{"))
+            assert isinstance(map, RawName)
+            assert isinstance(vector, RawVector)
+            return RawTensor(map, vector, span)
         if "|" in text:
             first, second = (self.atom(p.strip(), at) for p in text.split("|"))
             assert isinstance(first, RawName)

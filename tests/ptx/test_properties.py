@@ -14,7 +14,16 @@ from memcheck.ptx.decode.dispatch import USUAL, analyse
 from memcheck.ptx.decode.families import COLUMNS, FAMILIES
 from memcheck.ptx.decode.nearest import FORMS
 from memcheck.ptx.decode.spelling import spell
-from memcheck.ptx.raw import RawAddress, RawInstruction, RawName, RawNumber, RawOperand, RawPair, RawVector
+from memcheck.ptx.raw import (
+    RawAddress,
+    RawInstruction,
+    RawName,
+    RawNumber,
+    RawOperand,
+    RawPair,
+    RawTensor,
+    RawVector,
+)
 from memcheck.source import SourceFile, Span
 from tests.ptx.reading import TestNames, bare, read
 from tests.ptx.test_forms import forms
@@ -23,11 +32,15 @@ ACCEPTED = forms("accepted")
 WORDS = sorted({word for form in ACCEPTED + forms("refused") for word in form.split()[0].split(".")[1:]})
 FREE = ("ld", "st", "atom", "red")
 """Mnemonics without bound sub-operation names."""
+UNBOUND = [f for f in ACCEPTED if f.split(".")[0] in FREE and "proxy" not in f and "async" not in f]
 
 SPAN = Span(SourceFile("<generated>", "generated"), 1, 1)
 
 
-@given(st.sampled_from([f for f in ACCEPTED if f.split(".")[0] in FREE and "proxy" not in f]), st.randoms())
+@given(
+    st.sampled_from(UNBOUND),
+    st.randoms(),
+)
 def test_qualifiers_in_any_order(form: str, order: random.Random) -> None:
     opcode, _, operands = form.partition(" ")
     mnemonic, *words = opcode.split(".")
@@ -44,10 +57,12 @@ names = st.builds(
 )
 numbers = st.builds(RawNumber, st.integers(-(2**70), 2**70) | st.sampled_from([0, 1, 15, 16, 32, 128]), st.just(SPAN))
 scalars = names | numbers
+vectors = st.builds(RawVector, st.lists(scalars, max_size=9).map(tuple), st.just(SPAN))
 operands: st.SearchStrategy[RawOperand] = st.one_of(
     scalars,
     st.builds(RawAddress, scalars, st.integers(-8, 8), st.just(SPAN)),
-    st.builds(RawVector, st.lists(scalars, max_size=9).map(tuple), st.just(SPAN)),
+    vectors,
+    st.builds(RawTensor, names, vectors, st.just(SPAN)),
     st.builds(RawPair, names, names, st.just(SPAN)),
 )
 legal_opcodes = st.sampled_from([f.split()[0].removeprefix("@%p0") for f in ACCEPTED if not f.startswith("@")])

@@ -40,11 +40,12 @@ def decode(raw: RawInstruction, names: Names) -> Instruction:
 
 def analyse(words: Words, columns: bool) -> Form:
     """What the words say, without operands; raises FormError."""
-    family = USUAL.get(words[0])
+    is_async = words[1:2] == ("async",)
+    family = None if is_async else USUAL.get(words[0])
     if family is None:
-        from memcheck.ptx.decode.families import COLUMNS, FAMILIES
+        from memcheck.ptx.decode.families import ASYNC, COLUMNS, FAMILIES
 
-        family = COLUMNS.get(words[0]) if columns else None
+        family = ASYNC.get(words[0]) if is_async else COLUMNS.get(words[0]) if columns else None
         family = family or FAMILIES.get(words[0])
     if family is None:
         raise FormError(f"PTX has no instruction {words[0]}", 0)

@@ -1,4 +1,4 @@
-"""Instructions of PTX that are legal and not decided: asynchronous ones, and those without a part in litmus tests."""
+"""Instructions of PTX that are legal and not decided: some asynchronous, some without a part in litmus tests."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from typing import NoReturn
 from memcheck.ptx.decode.words import LaterError, Words
 
 ASYNCHRONOUS = {
-    "cp": 4,
-    "mbarrier": 2,
-    "tensormap": 2,
-    "wgmma": 2,
     "tcgen05": 2,
-    "clusterlaunchcontrol": 3,
-    "griddepcontrol": 2,
     "fabric": 2,
 }
 """Mnemonic -> how many leading words name the instruction."""
@@ -33,9 +27,9 @@ def analyse(words: Words) -> NoReturn:
 
 
 def asynchronous(words: Words) -> str | None:
-    """`st.async`, `red.async`, `st.bulk` and the like, whose mnemonic is also a synchronous instruction's."""
-    if words[0] in ("st", "red", "multimem", "prefetch", "applypriority", "ld"):
-        for word in ("async", "bulk"):
-            if word in words:
-                return f"{words[0]}.{word}"
+    """`st.bulk`, `multimem.st.async`, `multimem.red.async`, whose mnemonic is also another instruction's."""
+    if words[0] == "st" and "bulk" in words:
+        return "st.bulk"
+    if words[0] == "multimem" and words[1:2] in (("st",), ("red",)) and "async" in words:
+        return f"multimem.{words[1]}.async"
     return None

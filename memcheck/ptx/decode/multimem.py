@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memcheck.ptx.decode.atomics import either
-from memcheck.ptx.decode.operands import Reader, register_bits
+from memcheck.ptx.decode.operands import Form, Reader, register_bits
 from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Words, slots
 from memcheck.ptx.instructions import AtomOp, Instruction, Multimem, MultimemKind
 from memcheck.ptx.operands import Operand, Register
@@ -83,14 +83,14 @@ class MultimemAccess:
         )
 
 
-def analyse(words: Words) -> MultimemAccess:
-    """multimem.ld_reduce, .st, .red; raises FormError."""
+def analyse(words: Words) -> Form:
+    """multimem.ld_reduce, .st, .red, .cp; raises FormError."""
     second = words[1] if len(words) > 1 else ""
-    if "async" in words or second == "cp":
-        raise LaterError(".".join(words[: words.index("async") + 1]) if "async" in words else "multimem.cp", 1)
+    if second == "cp":
+        return _copy(words)
     kinds = {k.value: k for k in MultimemKind}
     if second not in kinds:
-        raise FormError(f"multimem is followed by .ld_reduce, .st or .red (ISA {PAGE})", 1 if second else None)
+        raise FormError(f"multimem is followed by .ld_reduce, .st, .red or .cp (ISA {PAGE})", 1 if second else None)
     kind = kinds[second]
     q = Qualifiers(words, 2, WORDS[kind], PAGE)
     sem, scope = _semantics(q, kind)
@@ -100,6 +100,16 @@ def analyse(words: Words) -> MultimemAccess:
     type = _type(q, kind, op_word)
     op = None if kind is MultimemKind.ST else AtomOp(op_word)
     return MultimemAccess(kind=kind, op=op, type=type, vector=q.vector(), sem=sem, scope=scope)
+
+
+def _copy(words: Words) -> Form:
+    """multimem.cp.async.bulk, multimem.cp.reduce.async.bulk."""
+    from memcheck.ptx.decode import bulk
+
+    start = 5 if words[2:3] == ("reduce",) else 4
+    if words[start - 2 : start] != ("async", "bulk"):
+        raise FormError(f"multimem.cp is followed by .async.bulk or .reduce.async.bulk (ISA {PAGE})", 1)
+    return bulk.analyse(words, start)
 
 
 def _semantics(q: Qualifiers, kind: MultimemKind) -> tuple[Sem, Scope | None]:

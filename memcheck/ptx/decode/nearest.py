@@ -32,6 +32,9 @@ FORMS: dict[str, str] = {
     "multimem": """
         multimem.ld_reduce.weak.global.add.u32 multimem.ld_reduce.acquire.sys.global.add.u32
         multimem.st.relaxed.sys.global.b32 multimem.st.weak.global.b32 multimem.red.release.sys.global.add.u32
+        multimem.cp.async.bulk.global.shared::cta.bulk_group
+        multimem.cp.async.bulk.relaxed.sys.global.shared::cta.bulk_group.b128
+        multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32
     """,
     "fence": """
         fence.sc.gpu fence.acq_rel.gpu fence.acquire.gpu fence.release.gpu fence.acq_rel.cta fence.sc.sys
@@ -50,6 +53,73 @@ FORMS: dict[str, str] = {
     "barrier": """
         barrier.cta.sync barrier.cta.arrive barrier.cta.red.popc.u32 barrier.cta.red.and.pred
         barrier.cluster.arrive barrier.cluster.arrive.relaxed barrier.cluster.wait barrier.cta.sync.aligned
+    """,
+    "cp": """
+        cp.async.ca.shared::cta.global cp.async.cg.shared::cta.global cp.async.commit_group cp.async.wait_group
+        cp.async.wait_all cp.async.mbarrier.arrive.noinc.shared::cta.b64 cp.async.mbarrier.arrive.shared::cta.b64
+        cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes
+        cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+        cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes
+        cp.async.bulk.global.shared::cta.bulk_group
+        cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128
+        cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes.b128
+        cp.async.bulk.commit_group cp.async.bulk.wait_group cp.async.bulk.wait_group.read
+        cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32
+        cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32
+        cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes
+        cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+        cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes
+        cp.async.bulk.tensor.4d.shared::cta.global.im2col.mbarrier::complete_tx::bytes
+        cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+        cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group
+        cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group
+        cp.async.bulk.prefetch.L2.global cp.async.bulk.prefetch.tensor.2d.L2.global.tile
+    """,
+    "mbarrier": """
+        mbarrier.init.shared::cta.b64 mbarrier.inval.shared::cta.b64
+        mbarrier.arrive.shared::cta.b64 mbarrier.arrive.release.cta.shared::cta.b64
+        mbarrier.arrive.release.cluster.shared::cluster.b64 mbarrier.arrive.relaxed.cta.shared::cta.b64
+        mbarrier.arrive.expect_tx.shared::cta.b64 mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64
+        mbarrier.arrive.noComplete.shared::cta.b64 mbarrier.arrive_drop.shared::cta.b64
+        mbarrier.expect_tx.relaxed.cta.shared::cta.b64 mbarrier.complete_tx.relaxed.cta.shared::cta.b64
+        mbarrier.expect_tx.shared::cta.b64 mbarrier.test_wait.shared::cta.b64
+        mbarrier.test_wait.parity.shared::cta.b64 mbarrier.try_wait.parity.acquire.cta.shared::cta.b64
+        mbarrier.try_wait.shared::cta.b64 mbarrier.try_wait.parity.shared::cta.b64
+        mbarrier.try_wait.acquire.cluster.shared::cta.b64 mbarrier.pending_count.b64
+    """,
+    "tensormap": """
+        tensormap.replace.tile.global_address.global.b1024.b64 tensormap.replace.tile.rank.global.b1024.b32
+        tensormap.replace.tile.box_dim.shared::cta.b1024.b32 tensormap.replace.tile.global_dim.global.b1024.b32
+        tensormap.replace.tile.global_stride.global.b1024.b64
+        tensormap.replace.tile.element_stride.global.b1024.b32 tensormap.replace.tile.elemtype.global.b1024.b32
+        tensormap.replace.tile.interleave_layout.global.b1024.b32
+        tensormap.replace.tile.swizzle_mode.global.b1024.b32
+        tensormap.replace.tile.swizzle_atomicity.global.b1024.b32
+        tensormap.replace.tile.fill_mode.global.b1024.b32
+        tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned
+    """,
+    "wgmma": """
+        wgmma.fence.sync.aligned wgmma.commit_group.sync.aligned wgmma.wait_group.sync.aligned
+        wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16
+        wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2
+        wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8
+    """,
+    "clusterlaunchcontrol": """
+        clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128
+        clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128
+    """,
+    "griddepcontrol": "griddepcontrol.wait griddepcontrol.launch_dependents",
+    "st.async": """
+        st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32
+        st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b64
+        st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32
+        st.async.release.gpu.global.b32 st.async.mmio.release.sys.global.b32
+    """,
+    "red.async": """
+        red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32
+        red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.or.b32
+        red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.s32
+        red.async.release.gpu.global.add.u32 red.async.mmio.release.sys.global.add.u32
     """,
     "shfl": "shfl.sync.up.b32 shfl.sync.down.b32 shfl.sync.bfly.b32 shfl.sync.idx.b32",
     "vote": "vote.sync.all.pred vote.sync.any.pred vote.sync.uni.pred vote.sync.ballot.b32",
@@ -119,6 +189,8 @@ _VOCABULARY = {
     for extra in [
         "cta cluster gpu sys global shared::cta shared::cluster u32 s32 u64 b64 b16 b128"
         if name in ("ld", "st", "atom", "red", "multimem", "fence")
+        else "cta cluster gpu sys u32 s32 u64 b64"
+        if name in ("cp", "mbarrier", "st.async", "red.async")
         else "u16 s16 u32 s32 u64 s64 b16 b32 b64"
     ]
 }
@@ -156,8 +228,14 @@ def forms(words: Words, legal: Callable[[Words], bool]) -> list[str]:
     )
     if near:
         return [form for *_, form in near[:SHOWN]]
-    known = [f for f in FORMS.get(words[0], "").split() if f != text]
+    known = [f for f in FORMS[_name(words)].split() if f != text] if _name(words) in FORMS else []
     return sorted(known, key=lambda form: -_likeness(form, text))[:SHOWN]
+
+
+def _name(words: Words) -> str:
+    """The key of FORMS: the mnemonic, with `.async` where that makes another instruction."""
+    name = ".".join(words[:2])
+    return name if name in FORMS else words[0]
 
 
 def _likeness(form: str, text: str) -> float:
@@ -166,18 +244,31 @@ def _likeness(form: str, text: str) -> float:
 
 def _ordered(words: tuple[str, ...]) -> Words:
     """Words after the mnemonic in the order of the ISA manual; names of sub-operations stay in front."""
-    return words[:1] + tuple(sorted(words[1:], key=lambda w: _RANK.get(w, 0 if w in _BOUND else 4)))
+    bound = _BOUND.union(_PARTS.get(words[0], "").split())
+    return words[:1] + tuple(sorted(words[1:], key=lambda w: _RANK.get(w, 0 if w in bound else 4)))
 
 
 _BOUND = frozenset(
-    ("proxy", "mmio", "lo", "hi", "wide", "to", "ld_reduce", "st", "red", "warp", "sync", "proxy::readonly")
+    ("proxy", "mmio", "lo", "hi", "wide", "to", "ld_reduce", "st", "red", "warp", "sync", "async", "proxy::readonly")
 )
 """Words that stay directly behind the mnemonic."""
+
+_PARTS = {
+    "cp": "reduce bulk tensor prefetch commit_group wait_group wait_all mbarrier arrive noinc 1d 2d 3d 4d 5d",
+    "multimem": "cp reduce bulk",
+    "mbarrier": """
+        init inval arrive arrive_drop expect_tx complete_tx noComplete pending_count test_wait try_wait parity
+    """,
+    "tensormap": "replace tile cp_fenceproxy",
+    "wgmma": "fence commit_group wait_group mma_async",
+    "clusterlaunchcontrol": "try_cancel",
+}
+"""And those that do behind one mnemonic."""
 
 
 def _one_away(words: Words) -> Iterable[tuple[int, Words]]:
     """Words one edit away, with its cost."""
-    vocabulary = [word for word in _VOCABULARY.get(words[0], ()) if word not in words]
+    vocabulary = [word for word in _VOCABULARY.get(_name(words), ()) if word not in words]
     for word in vocabulary:
         yield 0, _ordered((*words, word))
     swap = SWAPS.get(words[0])

@@ -53,6 +53,12 @@ NOUNS = {
     "round": "rounding",
     "restrict": "restriction",
     "kind": "kind",
+    "completion": "completion mechanism",
+    "mode": "mode",
+    "dim": "number of dimensions",
+    "field": "field",
+    "shape": "shape",
+    "ctas": "CTA group",
 }
 
 KNOWN = frozenset(SEMS) | frozenset(SCOPES) | frozenset(SPACES) | frozenset(VECTORS) | frozenset(TYPES)
