@@ -59,8 +59,9 @@ def transaction_bytes(tensor: TensorMap, request: Request) -> int:
 
 
 def shared_bytes(tensor: TensorMap, request: Request) -> int:
-    """Bytes from the shared address to the end of the last row, gaps between narrow rows included."""
-    return _row_count(tensor, request) * _pitch(tensor)
+    """Bytes from the shared address to the end of what the copy may touch: whole swizzle spans, gaps included."""
+    whole = tensor.swizzle.span or 1
+    return -(-_row_count(tensor, request) * _pitch(tensor) // whole) * whole
 
 
 def fill_bytes(tensor: TensorMap) -> bytes:
