@@ -256,9 +256,14 @@ def test_fill_bytes():
             "There are 1 offsets; this copy takes 2.",
         ),
         (
-            image(lower=(-1, 0)),
+            image(lower=(-1, 0), upper=(0, 0)),
             Request(coordinates=(0, 0, 0, 0), mode=LoadMode.IM2COL, store=True),
             "The bounding box of a store leaves the image in W.",
+        ),
+        (
+            image(lower=(0, 0), upper=(0, 1)),
+            Request(coordinates=(0, 0, 0, 0), mode=LoadMode.IM2COL, store=True),
+            "The bounding box of a store leaves the image in H.",
         ),
         (
             image(),
