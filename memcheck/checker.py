@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from memcheck.applicability import gaps
 from memcheck.axiomatic.outcome import Outcome, State
@@ -17,7 +18,6 @@ from memcheck.events.unfold import unfold
 from memcheck.language.condition import satisfies
 from memcheck.language.test import NumberTerm, Prop, Quantifier, RegisterTerm, Term, Test
 from memcheck.models import load as load_model
-from memcheck.records import replace
 from memcheck.relations.expression import Model
 from memcheck.remarks import flags
 from memcheck.remarks import outside as outside_remark

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memcheck.errors import MemcheckError, SourceError
-from memcheck.records import dataclass
 from memcheck.source import SourceFile, Span
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from memcheck.axiomatic.outcome import State
 from memcheck.expectation import differences
-from memcheck.records import dataclass
 from memcheck.result import Remark, Result
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from memcheck.axiomatic.outcome import State
 from memcheck.events.execution import Execution
 from memcheck.language.test import Test
-from memcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memcheck.records import dataclass
+from dataclasses import dataclass
 
 _WIDEST = 160
 """Characters of a line that an excerpt shows; of a longer line, those around the span."""

@@ -13,8 +13,9 @@ Every row is the template with `$column` replaced by that row's cell; `$$` is a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
-from memcheck.records import dataclass
 from memcheck.source import SourceFile, Span
 
 SEPARATOR = "==="

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from memcheck.events.domains import Domains
 from memcheck.events.structure import INITIAL, Event, Kind, Structure
 from memcheck.language.test import MemoryTerm
-from memcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.axiomatic.clauses import TRUE, Clauses
 from memcheck.axiomatic.plan import DIFF, INTER, SEQ, UNION
 from memcheck.axiomatic.relations import Node, Relations
-from memcheck.records import dataclass
 from memcheck.relations.expression import Axiom, ExprKind, Model, Test
 from memcheck.relations.matrix import Matrices, bits
 

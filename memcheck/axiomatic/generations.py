@@ -7,11 +7,11 @@ each thread; left-over units could not fill another. In ending executions no wai
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.events.structure import Arrival, Rendezvous, RendezvousKind
 from memcheck.events.value import Value
-from memcheck.records import dataclass, field
 
 EventLiteral = Callable[[int], int]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from memcheck.events.execution import Execution
-from memcheck.records import dataclass, field
 
 State = tuple[int, ...]
 """Values of `test.observed`, in that order."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
-from memcheck.records import dataclass
 from memcheck.relations.expression import Expr, ExprKind, Model, Op, RecursiveGroup
 
 Opcode = int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from memcheck.axiomatic.axioms import FlagLiteral
 from memcheck.axiomatic.clauses import FALSE, TRUE
@@ -16,7 +17,6 @@ from memcheck.events.domains import Domains, analyse
 from memcheck.events.execution import Execution
 from memcheck.events.structure import Structure
 from memcheck.language.test import Prop
-from memcheck.records import dataclass
 from memcheck.relations.expression import Model
 
 

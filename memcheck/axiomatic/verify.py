@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memcheck.axiomatic.outcome import State
 from memcheck.events.execution import Execution
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.events.wellformed import base, circumstances, from_read, maximal, observe, problems
-from memcheck.records import replace
 from memcheck.relations.expression import Expr, Model
 from memcheck.relations.rows import pairs
 from memcheck.relations.sets import Evaluator, holds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from memcheck.cat.options import OPTIONS, check_options, suggestion
@@ -11,7 +12,6 @@ from memcheck.cat.tree import Assertion, Binding, File, Form, Include, Let, Show
 from memcheck.cat.walk import check_monotone, orders_writes, reachable
 from memcheck.errors import SourceError
 from memcheck.events.vocabulary import VOCABULARY
-from memcheck.records import dataclass
 from memcheck.relations.expression import (
     Axiom,
     Definition,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
-from memcheck.records import dataclass
 from memcheck.relations.expression import Op, Test
 from memcheck.source import Span
 

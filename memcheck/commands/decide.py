@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memcheck.commands.limits import memory_limit, time_limit
 from memcheck.corpus import Case
 from memcheck.errors import MemcheckError, TooLargeError
-from memcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
     from memcheck.language.test import Test

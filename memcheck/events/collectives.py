@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
 from memcheck.errors import UnsupportedError
 from memcheck.events import arithmetic
@@ -10,7 +11,6 @@ from memcheck.events.draft import CollectiveUse, Draft, Step
 from memcheck.events.structure import Misuse
 from memcheck.events.value import Value, Values
 from memcheck.ptx.instructions import Collective
-from memcheck.records import dataclass
 
 _OUTSIDE = "undefined-behaviour: collective off its mask"
 

@@ -8,6 +8,7 @@ carries the sets of writes that it came through, and no write passes on a value 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from memcheck.errors import TooLargeError
 from memcheck.events.constraints import Assignment, Assignments, TooManyError, requirements
@@ -15,7 +16,6 @@ from memcheck.events.observed import location, looked_at
 from memcheck.events.structure import INITIAL, Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
 from memcheck.language.test import MemoryTerm
-from memcheck.records import dataclass
 
 MAX_VALUES = 1024
 MAX_ORIGINS = 64

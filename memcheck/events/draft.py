@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,6 @@ from memcheck.language.test import Place, Test, Thread, VariableKind
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem
-from memcheck.records import dataclass, field
 
 Taint = frozenset[int]
 """Read events from which a register's value comes, as the text says."""

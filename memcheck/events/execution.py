@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from memcheck.events.structure import Structure
-from memcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from memcheck.events.structure import Arrival, Event, Rendezvous, RendezvousKind
-from memcheck.records import dataclass
 
 SYNCHRONIZES = {
     "syncbar": (RendezvousKind.CTA, RendezvousKind.PEER),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 from memcheck.events.observed import looked_at
 from memcheck.language.test import RegisterTerm, Test, Thread
@@ -21,7 +22,6 @@ from memcheck.ptx.instructions import (
     ProxyFence,
 )
 from memcheck.ptx.operands import Address, Guard, Register
-from memcheck.records import dataclass, field_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def registers_written(instruction: Instruction) -> frozenset[str]:
 def registers_read(instruction: Instruction) -> frozenset[str]:
     """Names of the source registers, the guard's among them."""
     found: set[str] = set()
-    for field in field_names(instruction):
+    for field in (one.name for one in fields(instruction)):
         if field not in ("destinations", "destination"):
             found.update(_registers(getattr(instruction, field)))
     return frozenset(found)

@@ -9,12 +9,12 @@ addresses before events see them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from memcheck.events.windows import GLOBAL_BASE, MULTIMEM_BASE, MULTIMEM_STRIDE, SHARED_BASE, SHARED_BITS, ctas
 from memcheck.language.test import Test, Variable, VariableKind
 from memcheck.ptx.qualifiers import Proxy, Space
-from memcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Relations between events that the program alone decides are built from these fie
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from memcheck.events.memory import Memory
@@ -14,7 +15,6 @@ from memcheck.events.value import Value, Values
 from memcheck.language.test import Observable, Test
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem
-from memcheck.records import dataclass, field
 
 INITIAL = 0
 """Index of the one initial write W0 (ISA 8.2.6): it writes every byte, belongs to no thread (-1)."""

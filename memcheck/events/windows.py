@@ -7,10 +7,11 @@ what `mapa.shared::cluster` gives. All of them fit in 32 bits, so that narrow re
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.events.value import Value, Values
 from memcheck.language.test import Place, Test
 from memcheck.ptx.qualifiers import Space
-from memcheck.records import dataclass
 
 GLOBAL_BASE = 0x10000
 SHARED_BASE = 0x40000000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from memcheck.language.nearest import nearest
-from memcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from memcheck.errors import SourceError
 from memcheck.language import syntax as s
 from memcheck.language.nearest import nearest
@@ -19,7 +21,6 @@ from memcheck.ptx.raw import (
     RawVector,
 )
 from memcheck.ptx.types import TYPES
-from memcheck.records import dataclass, field
 from memcheck.source import Span
 
 _CONSTANTS = {"WARP_SZ": 32}

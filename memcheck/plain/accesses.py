@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.events.domains import Domains
 from memcheck.events.structure import INITIAL, Event, Kind, Structure
 from memcheck.language.test import MemoryTerm
 from memcheck.plain.terms import Terms
 from memcheck.plain.truth import Truth, conj, disj_all
-from memcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

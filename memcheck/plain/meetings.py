@@ -8,6 +8,7 @@ is left over could not fill another.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import z3
 
@@ -15,7 +16,6 @@ from memcheck.events.structure import Arrival, Rendezvous, RendezvousKind, Struc
 from memcheck.plain.algebra import Table
 from memcheck.plain.terms import Terms
 from memcheck.plain.truth import Truth, at_least, conj, conj_all, disj, disj_all, exactly, implies, neg
-from memcheck.records import dataclass
 
 
 @dataclass(slots=True)

@@ -7,13 +7,13 @@ operand names the object; None there means that the operation completes by a gro
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from memcheck.ptx.instructions import AtomOp, Instruction
 from memcheck.ptx.operands import Address, Operand, Register
 from memcheck.ptx.qualifiers import Scope, Sem, Space
 from memcheck.ptx.types import ScalarType
-from memcheck.records import dataclass
 
 # --- groups of a thread
 

@@ -6,12 +6,12 @@ A qualifier that the page of the instruction lets one omit is stored with its de
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from memcheck.ptx.operands import Address, Guard, Operand, Register
 from memcheck.ptx.qualifiers import FenceProxy, Proxy, Scope, Sem, Space
 from memcheck.ptx.types import ScalarType
-from memcheck.records import dataclass
 from memcheck.source import Span
 
 

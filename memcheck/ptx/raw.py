@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from memcheck.ptx.operands import Register
 from memcheck.ptx.qualifiers import Space
-from memcheck.records import dataclass
 from memcheck.source import Span
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from memcheck.ptx.instructions import AtomOp, Instruction
 from memcheck.ptx.operands import Address, Operand
 from memcheck.ptx.qualifiers import Scope, Space
-from memcheck.records import dataclass
 
 
 class TensorMode(Enum):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
 from memcheck.events.structure import Arrival, Rendezvous, RendezvousKind
 from memcheck.ptx.instructions import ClusterBarrier
 from memcheck.ptx.qualifiers import Sem
-from memcheck.records import dataclass, field
 from memcheck.reference.pairs import Pair, Pairs
 from memcheck.reference.patterns import RELEASING_FENCES, Synchronization, restricted_fences
 from memcheck.reference.strength import is_memory_fence, scope_includes

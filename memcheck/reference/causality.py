@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from memcheck.events.structure import Event, Structure
 from memcheck.ptx.instructions import Fence, ProxyFence, Restriction
 from memcheck.ptx.qualifiers import FenceProxy, Proxy, Sem
-from memcheck.records import dataclass
 from memcheck.reference.locations import Locations
 from memcheck.reference.pairs import Pair, Pairs, closure
 from memcheck.reference.patterns import Synchronization

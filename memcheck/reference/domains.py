@@ -8,12 +8,12 @@ came through, and no write passes on a value that came through itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from memcheck.errors import TooLargeError
 from memcheck.events.structure import Event, Kind, Structure
 from memcheck.events.value import evaluate
 from memcheck.ptx.qualifiers import Proxy
-from memcheck.records import dataclass
 from memcheck.reference.assignments import assignments, control_values, reached
 
 Origin = frozenset[int]

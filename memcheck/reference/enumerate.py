@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 
 from memcheck.errors import TooLargeError
 from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.language.test import Observable
-from memcheck.records import dataclass
 from memcheck.reference import axioms
 from memcheck.reference.barriers import Generations, barrier_synchronization, generations, mixtures, rearrivals
 from memcheck.reference.causality import Causality, fence_sc_orders, fence_synchronization

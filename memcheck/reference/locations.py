@@ -5,11 +5,11 @@ Bytes that every access takes or leaves together make one cell.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.ptx.qualifiers import Space
-from memcheck.records import dataclass
 from memcheck.reference.domains import Domains
 from memcheck.reference.traces import Trace
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from memcheck.events.structure import INITIAL, Kind
 from memcheck.ptx.qualifiers import Sem
-from memcheck.records import dataclass
 from memcheck.reference.locations import Cell, Locations
 from memcheck.reference.pairs import Pair, Pairs
 from memcheck.reference.strength import is_memory_fence, is_strong

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 from memcheck.events.structure import Kind
 from memcheck.ptx.qualifiers import Proxy
-from memcheck.records import dataclass
 from memcheck.reference.locations import Locations
 from memcheck.reference.pairs import Pair, Pairs
 from memcheck.reference.strength import is_memory

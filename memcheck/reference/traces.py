@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 
 from memcheck.events.structure import BlockingPoint, Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
-from memcheck.records import dataclass, replace
 from memcheck.reference.domains import Domains
 
 

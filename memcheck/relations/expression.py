@@ -5,9 +5,9 @@ Nodes are hash-consed by `Expressions`; equal nodes of one model are one object,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
-from memcheck.records import dataclass
 from memcheck.source import Span
 
 

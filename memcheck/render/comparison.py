@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from memcheck.axiomatic.outcome import State
-from memcheck.records import dataclass, replace
 from memcheck.render.ink import Line, wrap
 from memcheck.render.jsonlines import SCHEMA
 from memcheck.render.sentence import count, sentence

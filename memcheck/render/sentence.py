@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memcheck.records import dataclass
+from dataclasses import dataclass
+
 from memcheck.report import Report
 
 

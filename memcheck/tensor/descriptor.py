@@ -5,9 +5,9 @@ All per-dimension tuples run from the innermost dimension outwards, as the coord
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
-from memcheck.records import dataclass
 from memcheck.tensor.element import ElementType
 
 CORNER_BITS = {3: 16, 4: 8, 5: 5}

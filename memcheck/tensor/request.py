@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 
-from memcheck.records import dataclass
 from memcheck.tensor.descriptor import CORNER_BITS, Atomicity, Im2col, Swizzle, TensorMap, Tile
 from memcheck.tensor.swizzle import LINE
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from memcheck.errors import MemcheckError
-from memcheck.records import replace
 from memcheck.tensor.descriptor import Fill, Interleave, Swizzle, TensorMap, Tile
 from memcheck.tensor.element import ElementType
 from memcheck.tensor.limits import refusals

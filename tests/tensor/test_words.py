@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcheck.errors import MemcheckError
-from memcheck.records import replace
 from memcheck.tensor.descriptor import Atomicity, Fill, Interleave, Swizzle, TensorMap
 from memcheck.tensor.element import ElementType
 from memcheck.tensor.words import decode, encode

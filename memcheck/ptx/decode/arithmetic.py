@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from memcheck.errors import SourceError, UnsupportedError
 from memcheck.ptx.decode.operands import Reader, bracketed, register_bits
@@ -12,7 +13,6 @@ from memcheck.ptx.operands import AddressOf, Operand, Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawAddress, RawOperand, RawVector
 from memcheck.ptx.types import TYPES, ScalarType, TypeClass
-from memcheck.records import dataclass
 
 INTEGERS = ("u16", "s16", "u32", "s32", "u64", "s64")
 SIGNED = ("s16", "s32", "s64")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.operands import SINK, Reader, register_bits
 from memcheck.ptx.decode.words import FormError, Qualifiers, Slots, Words, slots
@@ -10,7 +12,6 @@ from memcheck.ptx.operands import Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
 from memcheck.ptx.raw import RawName, RawOperand
 from memcheck.ptx.types import TYPES, ScalarType, TypeClass
-from memcheck.records import dataclass
 
 ATOM_PAGE, RED_PAGE = "9.7.15.5", "9.7.15.6"
 

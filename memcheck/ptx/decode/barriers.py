@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.operands import Form, Reader
 from memcheck.ptx.decode.words import FormError, Qualifiers, Words, slots
@@ -9,7 +11,6 @@ from memcheck.ptx.instructions import Barrier, BarrierKind, ClusterBarrier, Inst
 from memcheck.ptx.operands import Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Sem
 from memcheck.ptx.raw import RawOperand
-from memcheck.records import dataclass
 
 PAGE, WARP_PAGE, CLUSTER_PAGE = "9.7.15.1", "9.7.15.2", "9.7.15.3"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.ptx.asynchronous import BulkCopy, BulkReduce
 from memcheck.ptx.decode.atomics import either
 from memcheck.ptx.decode.objects import (
@@ -22,7 +24,6 @@ from memcheck.ptx.operands import Address, Operand
 from memcheck.ptx.qualifiers import Scope, Sem, Space
 from memcheck.ptx.raw import RawOperand
 from memcheck.ptx.types import TYPES, ScalarType
-from memcheck.records import dataclass
 
 COPY_PAGE, REDUCE_PAGE, PREFETCH_PAGE = "9.7.10.28.4.1", "9.7.10.28.4.2", "9.7.10.28.4.3"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.operands import SINK, Reader
@@ -11,7 +12,6 @@ from memcheck.ptx.instructions import Collective, Instruction
 from memcheck.ptx.operands import Immediate, Operand, Register
 from memcheck.ptx.raw import RawPair
 from memcheck.ptx.types import TYPES, ScalarType
-from memcheck.records import dataclass
 
 PAGES = {
     "shfl": "9.7.10.6",

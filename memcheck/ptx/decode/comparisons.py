@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.arithmetic import first_width, positive
 from memcheck.ptx.decode.operands import Reader
@@ -10,7 +12,6 @@ from memcheck.ptx.instructions import Arithmetic, Instruction
 from memcheck.ptx.operands import Operand, Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.types import TYPES, ScalarType, TypeClass
-from memcheck.records import dataclass
 
 SETP_PAGE, SET_PAGE, CVT_PAGE, ISSPACEP_PAGE = "9.7.7.2", "9.7.7.1", "9.7.10.24", "9.7.10.22"
 

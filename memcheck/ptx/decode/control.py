@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.arithmetic import first_width
 from memcheck.ptx.decode.operands import Reader
@@ -10,7 +12,6 @@ from memcheck.ptx.instructions import Branch, Exit, Instruction, Nop
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawName, RawNumber, RawOperand
 from memcheck.ptx.types import TYPES
-from memcheck.records import dataclass
 
 BRANCH_PAGE, EXIT_PAGE, NANOSLEEP_PAGE = "9.7.14.3", "9.7.14.6", "9.7.21.2"
 COMPARES = {"beq": "eq", "bne": "ne", "blt": "lt", "ble": "le", "bgt": "gt", "bge": "ge"}

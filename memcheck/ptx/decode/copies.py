@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.asynchronous import CommitGroup, CopyArrive, CopyAsync, Group, WaitAll, WaitGroup
 from memcheck.ptx.decode.objects import ctas_only, immediate, mbarrier, shared, typed, within
@@ -11,7 +13,6 @@ from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Operand, Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawNumber
-from memcheck.records import dataclass
 
 PAGE, GROUP_PAGE, ARRIVE_PAGE = "9.7.10.28.3", "9.7.10.28.6", "9.7.15.16.18"
 SIZES = {"ca": (4, 8, 16), "cg": (16,)}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.operands import Reader
 from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Words, slots
 from memcheck.ptx.instructions import Fence, Instruction, ProxyFence, Restriction
 from memcheck.ptx.qualifiers import FenceProxy, Scope, Sem, Space
 from memcheck.ptx.raw import RawNumber
-from memcheck.records import dataclass
 
 PAGE = "9.7.15.4"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.ptx.asynchronous import GridDependency, TryCancel
 from memcheck.ptx.decode.objects import COMPLETE_TX, mbarrier, shared, typed
 from memcheck.ptx.decode.operands import Form, Reader
 from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Words, slots
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.qualifiers import Space
-from memcheck.records import dataclass
 
 CANCEL_PAGE, GRID_PAGE = "9.7.15.18", "9.7.15.14"
 EVERY_CTA = "multicast::cluster::all"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from memcheck.errors import SourceError
 from memcheck.ptx.asynchronous import CommitGroup, Group, WaitGroup, WarpgroupFence, WarpgroupMultiply
@@ -13,7 +14,6 @@ from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Address, Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawAddress, RawOperand, RawVector
-from memcheck.records import dataclass
 
 PAGE = "9.7.17"
 MAX_PENDING = (1 << 31) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from memcheck.errors import SourceError
 from memcheck.ptx.asynchronous import (
@@ -21,7 +22,6 @@ from memcheck.ptx.operands import Immediate, Operand
 from memcheck.ptx.qualifiers import Scope, Sem, Space
 from memcheck.ptx.raw import RawName, RawOperand
 from memcheck.ptx.types import TYPES
-from memcheck.records import dataclass
 
 PAGE = "9.7.15.16"
 SCOPES = ("cta", "cluster")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.operands import SINK, Reader, register_bits
 from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Words, slots
@@ -10,7 +12,6 @@ from memcheck.ptx.operands import Immediate, Operand
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
 from memcheck.ptx.raw import RawName, RawNumber
 from memcheck.ptx.types import TYPES, ScalarType
-from memcheck.records import dataclass
 
 LD_PAGE, ST_PAGE = "9.7.10.8", "9.7.10.11"
 

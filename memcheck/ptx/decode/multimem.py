@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.ptx.decode.atomics import either
 from memcheck.ptx.decode.operands import Form, Reader, register_bits
 from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Words, slots
@@ -9,7 +11,6 @@ from memcheck.ptx.instructions import AtomOp, Instruction, Multimem, MultimemKin
 from memcheck.ptx.operands import Operand, Register
 from memcheck.ptx.qualifiers import Scope, Sem, Space
 from memcheck.ptx.types import TYPES, ScalarType
-from memcheck.records import dataclass
 
 PAGE = "9.7.10.15"
 

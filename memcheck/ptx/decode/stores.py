@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.ptx.asynchronous import AsyncReduce, AsyncStore
 from memcheck.ptx.decode.atomics import either
 from memcheck.ptx.decode.objects import COMPLETE_TX, mbarrier, shared
@@ -11,7 +13,6 @@ from memcheck.ptx.instructions import AtomOp, Instruction
 from memcheck.ptx.operands import Address
 from memcheck.ptx.qualifiers import Scope, Sem, Space
 from memcheck.ptx.types import TYPES, ScalarType
-from memcheck.records import dataclass
 
 STORE_PAGE, REDUCE_PAGE = "9.7.10.12", "9.7.15.7"
 

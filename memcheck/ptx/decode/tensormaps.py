@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.errors import SourceError
 from memcheck.ptx.decode.objects import immediate, shared, within
 from memcheck.ptx.decode.operands import Form, Reader
@@ -12,7 +14,6 @@ from memcheck.ptx.qualifiers import Scope, Space
 from memcheck.ptx.raw import RawNumber
 from memcheck.ptx.tensors import TensormapCopy, TensormapField, TensormapReplace
 from memcheck.ptx.types import TYPES
-from memcheck.records import dataclass
 
 REPLACE_PAGE, COPY_PAGE = "9.7.10.29", "9.7.15.17"
 MAP_BYTES = 128

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memcheck.ptx.decode.atomics import either
 from memcheck.ptx.decode.objects import (
     COMPLETE_TX,
@@ -18,7 +20,6 @@ from memcheck.ptx.decode.words import FormError, LaterError, Qualifiers, Words, 
 from memcheck.ptx.instructions import AtomOp, Instruction
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.tensors import TensorLoad, TensorMode, TensorReduce, TensorStore
-from memcheck.records import dataclass
 
 COPY_PAGE, REDUCE_PAGE = "9.7.10.28.5.3", "9.7.10.28.5.4"
 
