@@ -65,6 +65,8 @@ def _refuse_undecided(test: Test) -> None:
     for variable in test.variables.values():
         if variable.kind in (VariableKind.MBARRIER, VariableKind.TENSORMAP):
             raise UnsupportedError(f"`.{variable.kind.value}` declarations are not supported yet.", variable.span)
+    for order in test.grid_orders:
+        raise UnsupportedError("`order grid` is not supported yet.", order.span)
     for thread in test.threads:
         for instruction in thread.body:
             if type(instruction) not in DECIDED:

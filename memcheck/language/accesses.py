@@ -132,6 +132,7 @@ def _variable(draft: Draft, root: Draft, type: ScalarType) -> Variable:
         proxy=draft.proxy,
         kind=draft.kind,
         targets=tuple(name for name, _ in draft.targets),
+        map=draft.map,
     )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from memcheck.errors import SourceError, UnsupportedError
+from memcheck.errors import SourceError
 from memcheck.language import syntax as s
 from memcheck.language.nearest import nearest
-from memcheck.language.numbers import small, value
+from memcheck.language.numbers import alignment, small, value
 from memcheck.language.parse import clause as parse_clause
 from memcheck.language.position import Positions
-from memcheck.language.test import VariableKind
+from memcheck.language.test import GridOrder, TensorMap, VariableKind
 from memcheck.ptx.qualifiers import Proxy, Space
 from memcheck.ptx.types import TYPES, ScalarType, TypeClass
 from memcheck.records import dataclass, field
@@ -27,6 +25,7 @@ _DATA_TYPES = tuple(t for t in TYPES.values() if t.lanes == 1 and (t.cls.value i
 _OBJECTS = ("mbarrier", "tensormap", "multimem")
 _WORDS = (*_SPACES, *(t.name for t in _DATA_TYPES), *_OBJECTS, "align")
 MAX_ELEMENTS = 65536
+_MAX_GRID = 1_000_000
 _MAX_CHAIN = 64
 """Aliases of aliases."""
 
@@ -52,6 +51,7 @@ class Draft:
     proxy: Proxy = Proxy.GENERIC
     kind: VariableKind = VariableKind.DATA
     targets: tuple[tuple[str, Span], ...] = ()
+    map: TensorMap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ class Initial:
     variables: dict[str, Draft] = field(default_factory=dict)
     registers: dict[tuple[str, str], InitialRegister] = field(default_factory=dict)
     """By thread and register."""
+    orders: list[GridOrder] = field(default_factory=list)
 
 
 def read_entries(clauses: tuple[s.Clause, ...], positions: Positions) -> Initial:
@@ -80,19 +81,21 @@ def read_entries(clauses: tuple[s.Clause, ...], positions: Positions) -> Initial
         _Reader(initial, positions, part).read(parse_clause(positions, "entry", part))
     for draft in initial.variables.values():
         for name, span in draft.targets:
-            _multimem_target(initial, draft, name, span)
+            _target(initial, draft, name, span)
     for draft in initial.variables.values():
         if draft.aliases is not None:
             draft.space = _root(initial.variables, draft).space
     return initial
 
 
-def _multimem_target(initial: Initial, draft: Draft, name: str, span: Span) -> None:
+def _target(initial: Initial, draft: Draft, name: str, span: Span) -> None:
+    """Checks a variable behind a multimem address, or the base of a tensor map."""
     target = initial.variables.get(name)
     if target is None:
         raise SourceError(f"`{name}` is not declared", span, nearest(name, initial.variables))
     if target.space is not Space.GLOBAL or target.kind is not VariableKind.DATA or target.aliases is not None:
-        raise SourceError(f"a multimem address is over `.global` variables, and `{name}` is none", span)
+        what = "tensor map" if draft.kind is VariableKind.TENSORMAP else "multimem address"
+        raise SourceError(f"a {what} is over `.global` variables, and `{name}` is none", span)
     if [n for n, _ in draft.targets].count(name) > 1:
         raise SourceError(f"`{name}` is named twice", span)
 
@@ -150,8 +153,15 @@ class _Reader:
         elif isinstance(entry, s.Declaration):
             self.declaration(entry)
         else:
-            span = self.positions.span(self.at + entry.at, len("order"))
-            raise UnsupportedError("`order grid` is not supported yet", span)
+            self.order(entry)
+
+    def order(self, entry: s.Order) -> None:
+        before, after = (small(n, self.positions, self.at, "a grid", _MAX_GRID) for n in (entry.before, entry.after))
+        mode = entry.mode
+        if mode is not None and mode.text != "programmatic":
+            raise SourceError(f"`{mode.text}` is no order of grids", self.span(mode), "write `programmatic` or nothing")
+        span = self.positions.span(self.at + entry.at, len("order"))
+        self.initial.orders.append(GridOrder(before, after, span, mode is not None))
 
     def add(self, name: s.Word, space: Space, **fields: object) -> None:
         text, span = name.text, self.span(name)
@@ -216,26 +226,26 @@ class _Reader:
         )
 
     def declaration(self, entry: s.Declaration) -> None:
+        for word, _ in entry.qualifiers:
+            if word.text[1:] in _OBJECTS:
+                self.object(entry, word.text[1:])
+                return
         space: Space | None = None
         kind: ScalarType | None = None
         align: int | None = None
         for word, number in entry.qualifiers:
             text, span = word.text[1:], self.span(word)
             if text == "align":
-                align = self.alignment(number, span, align)
+                align = alignment(number, span, align, self.positions, self.at)
                 continue
             if number is not None:
                 raise SourceError(f"unexpected number after `{word.text}`", self.span(number))
-            if text in _OBJECTS:
-                self.object(entry, text, span)
-                return
             if text in _SPACES:
                 if space is not None:
                     raise SourceError("a variable has one state space", span)
                 space = _SPACES[text]
             elif text == "param":
-                if not any(w.text == ".tensormap" for w, _ in entry.qualifiers):
-                    raise SourceError("`.param` is for tensor maps only", span, "use `.const` or `.global`")
+                raise SourceError("`.param` is for tensor maps only", span, "use `.const` or `.global`")
             elif text in TYPES and TYPES[text] in _DATA_TYPES:
                 if kind is not None:
                     raise SourceError("a variable has one type", span)
@@ -247,6 +257,12 @@ class _Reader:
             hint = f"write `.global .b32 {entry.name.text}`"
             raise SourceError(f"`{entry.name.text}` has no {what}", self.span(entry.name), hint)
         self.data(entry, space, kind, align)
+
+    def object(self, entry: s.Declaration, what: str) -> None:
+        from memcheck.language import objects
+
+        declared = objects.read(entry, what, self.positions, self.at)
+        self.add(entry.name, declared.space, **declared.fields)
 
     def data(self, entry: s.Declaration, space: Space, kind: ScalarType, align: int | None) -> None:
         listed: tuple[tuple[int, Span], ...] = ()
@@ -293,32 +309,6 @@ class _Reader:
             init=listed,
             initialised=entry.value is not None,
         )
-
-    def alignment(self, number: s.Number | None, span: Span, given: int | None) -> int:
-        if number is None or given is not None:
-            raise SourceError("`.align` takes one number, once", span)
-        found = small(number, self.positions, self.at, "an alignment", 1 << 20)
-        if found == 0 or found & (found - 1):
-            raise SourceError("an alignment is a power of two", self.span(number))
-        return found
-
-    def object(self, entry: s.Declaration, what: str, span: Span) -> None:
-        if what != "multimem":
-            raise UnsupportedError(f"`.{what}` declarations are not supported yet", span)
-        if len(entry.qualifiers) != 1 or entry.dimension is not None or not isinstance(entry.value, s.Braces):
-            self.refuse_multimem(entry)
-        targets = []
-        for item in entry.value.items:
-            if not isinstance(item, s.Name):
-                self.refuse_multimem(entry)
-            targets.append((item.word.text, self.span(item.word)))
-        if not targets:
-            self.refuse_multimem(entry)
-        self.add(entry.name, Space.GLOBAL, kind=VariableKind.MULTIMEM, targets=tuple(targets))
-
-    def refuse_multimem(self, entry: s.Declaration) -> NoReturn:
-        hint = f"write `.multimem {entry.name.text} = {{x, y}}`"
-        raise SourceError("a multimem address is over a list of variables", self.span(entry.name), hint)
 
 
 def _plain(name: str) -> bool:

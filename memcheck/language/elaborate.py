@@ -69,6 +69,10 @@ def elaborate(outline: s.Outline, comments: Sequence[s.Clause], positions: Posit
             raise SourceError(f"there are two threads `{head.name}`", head.span)
         threads[head.name] = len(threads)
     places, notes = complete(heads, outline.columns)
+    if initial.orders:
+        from memcheck.language.grids import check_orders
+
+        check_orders(initial.orders, places)
     bodies = [read_body(statements, positions) for statements in outline.bodies]
     notes += _imply_locations(initial, bodies, positions)
     spaces = {name: draft.space for name, draft in initial.variables.items()}
@@ -103,6 +107,7 @@ def elaborate(outline: s.Outline, comments: Sequence[s.Clause], positions: Posit
         condition=condition,
         filter=filter_,
         observed=observed,
+        grid_orders=tuple(initial.orders),
         notes=(*notes, *resolver.notes),
     )
     return replace(test, expectations=_expectations(test, comments, resolver)) if comments else test

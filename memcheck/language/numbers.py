@@ -5,6 +5,7 @@ from __future__ import annotations
 from memcheck.errors import SourceError
 from memcheck.language.position import Positions
 from memcheck.language.syntax import Number
+from memcheck.source import Span
 
 MAX_BITS = 128
 _BASES = {"x": 16, "f": 16, "d": 16, "b": 2}
@@ -32,6 +33,16 @@ def small(number: Number, positions: Positions, base: int, what: str, limit: int
     if not 0 <= found <= limit:
         span = positions.span(base + number.at, len(number.text))
         raise SourceError(f"{what} is a number from 0 to {limit}", span)
+    return found
+
+
+def alignment(number: Number | None, span: Span, given: int | None, positions: Positions, at: int) -> int:
+    """The number of `.align`, of which `given` may be an earlier one."""
+    if number is None or given is not None:
+        raise SourceError("`.align` takes one number, once", span)
+    found = small(number, positions, at, "an alignment", 1 << 20)
+    if found == 0 or found & (found - 1):
+        raise SourceError("an alignment is a power of two", positions.span(at + number.at, len(number.text)))
     return found
 
 

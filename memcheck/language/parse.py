@@ -256,6 +256,9 @@ class _Builder:
     def name(self, children: list[Any]) -> s.Name:
         return s.Name(children[-1])
 
+    def type(self, children: list[s.Word]) -> s.Word:
+        return s.Word("".join(word.text for word in children), children[0].at)
+
     def braces(self, children: list[Any]) -> s.Braces:
         return s.Braces(tuple(children))
 

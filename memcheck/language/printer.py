@@ -18,6 +18,7 @@ from memcheck.language.test import (
     Or,
     Place,
     Prop,
+    TensorMap,
     Term,
     Test,
     Thread,
@@ -63,6 +64,8 @@ def _dialect(instruction: Instruction) -> bool:
 def _entries(test: Test) -> Iterator[str]:
     for variable in test.variables.values():
         yield _variable(variable)
+    for order in test.grid_orders:
+        yield f"order grid {order.before} -> grid {order.after}{' programmatic' * order.programmatic}"
     for thread in test.threads:
         for name, value in thread.initial.items():
             yield f"{thread.name}:{name} = {_operand(value)}"
@@ -75,12 +78,33 @@ def _variable(variable: Variable) -> str:
     if variable.kind is VariableKind.MULTIMEM:
         return f".multimem {variable.name} = {{{', '.join(variable.targets)}}}"
     align = f" .align {variable.align}" if variable.align is not None else ""
+    if variable.map is not None:
+        return f"{space}{align} .tensormap {variable.name} = {{ {', '.join(_fields(variable.map))} }}"
+    if variable.kind is VariableKind.MBARRIER:
+        counts = ", ".join(map(str, variable.init))
+        name = f"{variable.name}[{variable.count}] = {{{counts}}}" if variable.array else f"{variable.name} = {counts}"
+        return f"{space}{align} .mbarrier {name}"
     text = f"{space}{align} .{variable.type.name} {variable.name}"
     values = [_number(variable, value) for value in variable.init]
     if variable.array:
         text += f"[{variable.count}]"
         return f"{text} = {{{', '.join(values)}}}" if variable.initialised else text
     return f"{text} = {values[0]}" if variable.initialised else text
+
+
+def _fields(tensor: TensorMap) -> Iterator[str]:
+    yield f"base = {tensor.base}"
+    yield f"type = .{tensor.type}"
+    for key in ("dims", "strides", "box", "element_strides", "lower", "upper"):
+        numbers: tuple[int, ...] = getattr(tensor, key)
+        if numbers:
+            yield f"{key} = {{{', '.join(map(str, numbers))}}}"
+    if tensor.channels:
+        yield f"channels = {tensor.channels}"
+        yield f"pixels = {tensor.pixels}"
+    yield f"swizzle = {tensor.swizzle}"
+    yield f"interleave = {tensor.interleave}"
+    yield f"fill = {'nan' if tensor.fills_nan else 'zero'}"
 
 
 def _number(variable: Variable, value: int) -> str:

@@ -55,7 +55,7 @@ class Braces(NamedTuple):
 
 
 Value = Number | Name | Word | Braces
-"""The Word is a type such as `.u32`."""
+"""The Word is a type such as `.u32`, `.f32.ftz`."""
 
 
 class Cell(NamedTuple):

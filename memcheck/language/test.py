@@ -48,6 +48,30 @@ class VariableKind(Enum):
     TENSORMAP = "tensormap"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorMap:
+    """What a declared tensor map describes, as written; innermost dimension first.
+
+    `type`: the element type as tensormap.replace names it. `strides` in bytes, of all dimensions but the innermost.
+    `box` in elements; a map for im2col has the corners `lower` and `upper`, `channels` and `pixels` instead.
+    `swizzle` and `interleave` in bytes, 0 for none.
+    """
+
+    base: str
+    type: str
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    element_strides: tuple[int, ...]
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+    channels: int = 0
+    pixels: int = 0
+    swizzle: int = 0
+    interleave: int = 0
+    fills_nan: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A declared or implied variable. A SHARED_CTA variable has an instance in every CTA of the test.
@@ -55,7 +79,8 @@ class Variable:
     `count`: elements; `array`: declared with brackets. `init` has `count` values.
     `aliases`: this is another name of that variable's memory; `proxy` other than GENERIC makes it a view
     at the variable's own virtual address, GENERIC another virtual address.
-    `targets`: the locations behind a MULTIMEM address.
+    `targets`: the locations behind a MULTIMEM address, the base of a TENSORMAP.
+    `init` of an MBARRIER is its counts of arrivals; `map` is what a TENSORMAP, 128 bytes, describes.
     """
 
     name: str
@@ -71,6 +96,7 @@ class Variable:
     proxy: Proxy = Proxy.GENERIC
     kind: VariableKind = VariableKind.DATA
     targets: tuple[str, ...] = ()
+    map: TensorMap | None = None
 
     @property
     def size(self) -> int:
@@ -177,6 +203,7 @@ class GridOrder:
 
     before: int
     after: int
+    span: Span
     programmatic: bool = False
 
 

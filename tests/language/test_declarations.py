@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from memcheck.errors import SourceError, UnsupportedError
-from memcheck.language.test import MemoryTerm, VariableKind
-from memcheck.ptx.operands import AddressOf, Immediate
+from memcheck.events.unfold import unfold
+from memcheck.language.printer import print_test
+from memcheck.language.test import MemoryTerm, TensorMap, VariableKind
+from memcheck.ptx.operands import Address, AddressOf, Immediate, Register
 from memcheck.ptx.qualifiers import Proxy, Space
-from tests.language.reading import read, thread
+from memcheck.ptx.tensors import TensorStore
+from tests.language.reading import content, read, thread
 
 
 def variables(state: str, body: str = ""):
@@ -104,19 +107,75 @@ def test_initial_registers():
     }
 
 
+def test_mbarriers():
+    got = variables(".shared .mbarrier b = 2; .shared::cta .align 16 .mbarrier full[2] = {1, 1048575}")
+    b, full = got["b"], got["full"]
+    assert (b.kind, b.space, b.size, b.init, b.array) == (VariableKind.MBARRIER, Space.SHARED_CTA, 8, (2,), False)
+    assert (full.size, full.init, full.array, full.align) == (16, (1, 1048575), True, 16)
+
+
+FIELDS = "base = x, type = .u32, dims = {16, 8}, strides = {64}, box = {4, 4}"
+
+
 @pytest.mark.parametrize(
-    "state", [".shared .mbarrier b = 2", "order grid 0 -> grid 1", "order grid 0 -> grid 1 programmatic"]
+    ("words", "space"),
+    [(".global .align 128", Space.GLOBAL), (".const", Space.CONST), (".param", Space.PARAM)],
 )
-def test_not_yet(state):
-    with pytest.raises(UnsupportedError, match="not supported yet"):
-        variables(state)
+def test_tensor_maps(words, space):
+    tm = variables(f".global .b32 x[128]; {words} .tensormap tm = {{ {FIELDS}, fill = zero }}")["tm"]
+    assert (tm.kind, tm.space, tm.size, tm.targets) == (VariableKind.TENSORMAP, space, 128, ("x",))
+    assert tm.map == TensorMap(
+        base="x", type="u32", dims=(16, 8), strides=(64,), box=(4, 4), element_strides=(1, 1), swizzle=0
+    )
 
 
-@pytest.mark.parametrize("space", [".global .align 128", ".const", ".param"])
-def test_tensor_maps_not_yet(space):
-    fields = "base = x, type = .u32, dims = {16, 8}, strides = {64}, box = {4, 4}, fill = zero"
-    with pytest.raises(UnsupportedError, match="`.tensormap` declarations are not supported yet"):
-        variables(f"x = 0; {space} .tensormap tm = {{ {fields} }}")
+def test_fields_of_tensor_maps():
+    more = "element_strides = {1, 2}, swizzle = 128, interleave = 32, fill = nan"
+    map = variables(f"x = 0; .const .tensormap tm = {{ {FIELDS}, {more} }}".replace(".u32", ".f32.ftz"))["tm"].map
+    assert (map.type, map.element_strides, map.swizzle, map.interleave) == ("f32.ftz", (1, 2), 128, 32)
+    assert map.fills_nan
+    images = "base = &x, type = .u8, dims = {64, 9, 9, 2}, strides = {64, 576, 5184}"
+    corners = "lower = {-1, -1}, upper = {0, 0}, channels = 64, pixels = 8, swizzle = none"
+    map = variables(f"x = 0; .param .tensormap tm = {{ {images}, {corners} }}")["tm"].map
+    assert (map.box, map.lower, map.upper, map.channels, map.pixels) == ((), (-1, -1), (0, 0), 64, 8)
+
+
+def test_orders_of_grids():
+    test = read(
+        "PTX T { order grid 0 -> grid 2; order grid 2 -> grid 1 programmatic }"
+        "P0 @ grid 0 { } P1 @ grid 1 { } P2 @ grid 2 { }"
+    )
+    assert [(o.before, o.after, o.programmatic) for o in test.grid_orders] == [(0, 2, False), (2, 1, True)]
+
+
+@pytest.mark.parametrize(
+    ("state", "what"),
+    [
+        (".shared .mbarrier b = 2", "`.mbarrier` declarations are"),
+        (f"x = 0; .const .tensormap tm = {{ {FIELDS} }}", "`.tensormap` declarations are"),
+        ("order grid 0 -> grid 1", "`order grid` is"),
+    ],
+)
+def test_printed_and_not_decided(state, what):
+    test = read(f"PTX T {{ {state} }} P0 @ grid 0 {{ }} P1 @ grid 1 {{ }} exists (true)")
+    assert content(read(print_test(test))) == content(test)
+    with pytest.raises(UnsupportedError) as caught:
+        unfold(test)
+    assert caught.value.message == f"{what} not supported yet."
+
+
+def test_tensor_operands():
+    body = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [tm, {r0, -3}], [s]"
+    test = thread(body, f"x = 0; .shared .b32 s[16]; .const .tensormap tm = {{ {FIELDS} }}")
+    (store,) = test.threads[0].body
+    assert isinstance(store, TensorStore)
+    assert (store.map, store.coordinates) == (Address(AddressOf("tm")), (Register("r0", 32), Immediate(-3)))
+    assert content(read(print_test(test))) == content(test)
+
+
+def test_objects_are_not_observed():
+    test = thread("", f"x = 0; .shared .mbarrier b = 1; .const .tensormap tm = {{ {FIELDS} }}")
+    assert [test.key(term) for term in test.observed] == ["x"]
 
 
 def test_all_locations_are_observed_where_none_is_named():
