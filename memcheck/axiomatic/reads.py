@@ -153,6 +153,8 @@ class Reads:
         numbers = self.values.of(value)
         for footprint in self.accesses.footprints[read]:
             there = self.there(footprint)
+            # reads that take their bytes from each other in a circle have values all the same
+            self.clauses.require(-there, -self.executed(read), *numbers.values())
             for number, literal in self.combine(footprint, [self.part(read, c) for c in footprint.cells]):
                 self.clauses.require(-there, -literal, numbers.get(number, FALSE))
 

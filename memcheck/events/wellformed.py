@@ -202,7 +202,10 @@ def _overlap(concrete: _Concrete, a: int, b: int) -> bool:
 
 
 def _tearing(concrete: _Concrete) -> Iterator[str]:
-    """A read that takes a byte from a write of exactly its bytes takes others only from later ones of other bytes."""
+    """A read that takes a byte from a write of exactly its bytes takes none from an earlier one, or of the same bytes.
+
+    Writes that overlap in part and are in no order race, so that nothing is said of such an execution.
+    """
     execution = concrete.execution
     for read, stretch in concrete.bytes.items():
         if concrete.events[read].kind is not Kind.READ:
@@ -212,7 +215,7 @@ def _tearing(concrete: _Concrete) -> Iterator[str]:
             if concrete.bytes.get(write) != stretch:
                 continue
             for other in sources - {write}:
-                if (write, other) not in execution.co or concrete.bytes.get(other) == stretch:
+                if (other, write) in execution.co or concrete.bytes.get(other) == stretch:
                     yield f"read {read} is torn between {write} and {other}"
     for write, stretch in concrete.bytes.items():
         if concrete.events[write].kind is Kind.WRITE:
