@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 
 from memcheck import __version__
@@ -33,11 +34,15 @@ class _Version(argparse.Action):
 
 def _help(prog: str) -> argparse.HelpFormatter:
     """As wide as the terminal. Argparse makes one for each option, and would import shutil to ask for the width."""
+    return argparse.HelpFormatter(prog, width=_columns() - 2)
+
+
+@cache
+def _columns() -> int:
     try:
-        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(1).columns
+        return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
-        columns = 80
-    return argparse.HelpFormatter(prog, width=columns - 2)
+        return 80
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
