@@ -173,6 +173,12 @@ def test_tensor_operands():
     assert content(read(print_test(test))) == content(test)
 
 
+@pytest.mark.parametrize("space", [".param", ".const"])
+def test_only_maps_that_can_be_written_are_changed(space):
+    with pytest.raises(SourceError, match="tm is"):
+        thread("tensormap.replace.tile.rank.b1024.b32 [tm], 1", f"x = 0; {space} .tensormap tm = {{ {FIELDS} }}")
+
+
 def test_objects_are_not_observed():
     test = thread("", f"x = 0; .shared .mbarrier b = 1; .const .tensormap tm = {{ {FIELDS} }}")
     assert [test.key(term) for term in test.observed] == ["x"]

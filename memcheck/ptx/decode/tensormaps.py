@@ -9,7 +9,7 @@ from memcheck.ptx.decode.objects import immediate, shared, within
 from memcheck.ptx.decode.operands import Form, Reader
 from memcheck.ptx.decode.words import FormError, Qualifiers, Words, slots
 from memcheck.ptx.instructions import Instruction
-from memcheck.ptx.operands import Immediate, Operand
+from memcheck.ptx.operands import Address, AddressOf, Immediate, Operand
 from memcheck.ptx.qualifiers import Scope, Space
 from memcheck.ptx.raw import RawNumber
 from memcheck.ptx.tensors import TensormapCopy, TensormapField, TensormapReplace
@@ -68,17 +68,28 @@ class ReplaceForm:
             value = at.source(written, TYPES["b64" if self.field.wide else "b32"])
             if self.field is TensormapField.RANK:
                 within(value, 0, LAST_DIMENSION, written, "The rank of a tensor map, less one,")
-        place = at.operands[0]
         return TensormapReplace(
             text=at.text,
             span=at.span,
             guard=at.guard,
-            address=at.address(place, self.space, writes=True),
+            address=self._address(at),
             field=self.field,
             ordinal=ordinal,
             value=value,
             space=self.space,
         )
+
+    def _address(self, at: Reader) -> Address:
+        place = at.operands[0]
+        address = at.address(place, self.space, writes=True)
+        if isinstance(address.base, AddressOf) and at.names.space(address.base.variable) is Space.PARAM:
+            name = address.base.variable
+            raise SourceError(
+                f"{at.opcode} changes maps in .global or .shared::cta memory, and {name} is a parameter"
+                f" (ISA {REPLACE_PAGE}).",
+                place.span,
+            )
+        return address
 
 
 @dataclass(frozen=True, slots=True)
