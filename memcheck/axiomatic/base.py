@@ -9,7 +9,7 @@ from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.generations import Generations
 from memcheck.axiomatic.orders import Coherence, FenceOrder
 from memcheck.axiomatic.reads import Reads
-from memcheck.events.relations import address_relation, address_set, program_relation, program_set
+from memcheck.events.relations import address_relation, address_set, barrier_candidates, program_relation, program_set
 from memcheck.events.structure import INITIAL, Kind, RendezvousKind, Structure
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.relations.expression import ExprKind
@@ -106,6 +106,8 @@ class Base:
                 found = self.generations.exited(self._events_of, self.executed)
             elif name in ("samegen", "bar-before"):
                 found = self.generations.ordered(same=name == "samegen")
+            elif name in ("rearrive", "mismatch"):
+                found = self.generations.together(barrier_candidates(self.structure, name))
             else:
                 raise AssertionError(name)
             self._barriers[name] = found

@@ -313,6 +313,17 @@ class Generations:
                             ways.setdefault(pair, []).append(self.clauses.both((literal, second.left)))
         return self._either(ways)
 
+    def together(self, rows: Sequence[int]) -> dict[tuple[int, int], int]:
+        """Of the pairs, those of which both take part in one CTA barrier."""
+        ways: dict[tuple[int, int], list[int]] = {}
+        for meeting in self.meetings:
+            for first in meeting.parties if meeting.rendezvous.kind is RendezvousKind.CTA else ():
+                for second in meeting.parties:
+                    if rows[first.arrival.event] >> second.arrival.event & 1:
+                        both = self.clauses.both((first.member, second.member))
+                        ways.setdefault((first.arrival.event, second.arrival.event), []).append(both)
+        return self._either(ways)
+
     def exited(self, events_of: Callable[[int], Sequence[int]], executed: EventLiteral) -> dict[tuple[int, int], int]:
         """(event, wait) -> literal: the wait's generation did not count the event's thread, because it had exited."""
         ways: dict[tuple[int, int], list[int]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memcheck.errors import UnsupportedError
 from memcheck.events import arithmetic
@@ -43,8 +43,7 @@ def collective(step: Step) -> None:
             step.write(destination, result, step.taint(*instruction.sources))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lane:
+class _Lane(NamedTuple):
     number: int
     use: CollectiveUse
 

@@ -143,6 +143,14 @@ class Meeting:
                     if number == other if same else number < other:
                         yield first, second
 
+    def together(self, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Those of the pairs of which both take part in this CTA barrier."""
+        if self.rendezvous.kind is RendezvousKind.CTA:
+            for first in self.parties:
+                for second in self.parties:
+                    if rows[first.event] >> second.event & 1:
+                        yield first.event, second.event
+
     def exited(self, threads: Mapping[int, Sequence[int]]) -> Iterator[tuple[int, int]]:
         """From the events of a thread that a generation did not count, as it had ended, to the generation's waits."""
         if self.rendezvous.kind not in (RendezvousKind.CTA, RendezvousKind.CLUSTER):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from memcheck.events.observed import looked_at
 from memcheck.language.test import RegisterTerm, Test, Thread
@@ -40,8 +41,7 @@ class Loop:
         return self.start <= pc <= self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Loops:
+class Loops(NamedTuple):
     """All loops of a thread; any two are disjoint or nested. `around[pc]`: those around it, outermost first."""
 
     every: tuple[Loop, ...]

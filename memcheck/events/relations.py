@@ -34,6 +34,16 @@ def program_relation(structure: Structure, name: str) -> Rows:
     return result
 
 
+def barrier_candidates(structure: Structure, name: str) -> Rows:
+    """Rows of `rearrive` or `mismatch`, in every execution in which both operations take part in the barrier."""
+    found = structure.memo.get(f"candidates {name}")
+    if isinstance(found, tuple):
+        return found
+    result = _AT_BARRIERS[name](structure)
+    structure.memo[f"candidates {name}"] = result
+    return result
+
+
 def address_set(memory: Memory, name: str, access: Access) -> bool:
     """Whether an access belongs to an ADDRESS set: SHARED."""
     if name != "SHARED":
@@ -168,7 +178,7 @@ def _dep(structure: Structure) -> Rows:
 
 
 def _rearrive(structure: Structure) -> Rows:
-    """bar.arrive to the next operation on the same CTA barrier by the same warp."""
+    """bar.arrive to the next operation on the same CTA barrier by the same warp, if both take part in it."""
     rows = [0] * len(structure.events)
     values = structure.values
     for meeting in structure.rendezvous:
@@ -193,7 +203,7 @@ def _rearrive(structure: Structure) -> Rows:
 
 
 def _mismatch(structure: Structure) -> Rows:
-    """Operations of different threads that may be on one CTA barrier with different counts or kinds."""
+    """Operations of different threads with different counts or kinds, of those that take part in a CTA barrier."""
     rows = [0] * len(structure.events)
     for meeting in structure.rendezvous:
         if meeting.kind is not RendezvousKind.CTA:
@@ -221,6 +231,6 @@ _RELATIONS: dict[str, Callable[[Structure], Rows]] = {
     "data": _data,
     "ctrl": _ctrl,
     "dep": _dep,
-    "rearrive": _rearrive,
-    "mismatch": _mismatch,
 }
+
+_AT_BARRIERS: dict[str, Callable[[Structure], Rows]] = {"rearrive": _rearrive, "mismatch": _mismatch}

@@ -101,10 +101,10 @@ VOCABULARY: dict[str, Name] = {
         _C,
         "all events of a thread that a generation did not count because it had exited, to that generation's waits",
     ),
-    "rearrive": Name(_REL, _P, "bar.arrive to the next operation on the same CTA barrier by the same warp"),
+    "rearrive": Name(_REL, _C, "bar.arrive to the next operation on the same CTA barrier by the same warp"),
     "mismatch": Name(
         _REL,
-        _P,
+        _C,
         "operations of different threads that may be on one CTA barrier with different counts, or one of them a "
         "bar.red and the other none; both ways",
     ),

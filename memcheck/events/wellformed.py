@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from memcheck.events.execution import Execution
 from memcheck.events.generations import SYNCHRONIZES, Meeting, by_thread
 from memcheck.events.observed import location, looked_at
-from memcheck.events.relations import address_relation, address_set, program_relation, program_set
+from memcheck.events.relations import address_relation, address_set, barrier_candidates, program_relation, program_set
 from memcheck.events.structure import INITIAL, BlockingPoint, Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
 from memcheck.events.vocabulary import VOCABULARY, Source
@@ -362,6 +362,8 @@ def _chosen(concrete: _Concrete) -> Mapping[str, Rows]:
         "bar-before": [],
         "samegen": [],
         "exited": [],
+        "rearrive": [],
+        "mismatch": [],
         "sync_fence": [],
     }
     sr, same = program_relation(concrete.structure, "sr"), program_relation(concrete.structure, "int")
@@ -378,6 +380,8 @@ def _chosen(concrete: _Concrete) -> Mapping[str, Rows]:
         pairs["samegen"] += meeting.ordered(same=True)
         pairs["bar-before"] += meeting.ordered(same=False)
         pairs["exited"] += meeting.exited(threads)
+        for name in ("rearrive", "mismatch"):
+            pairs[name] += meeting.together(barrier_candidates(concrete.structure, name))
     result = {}
     for name, listed in pairs.items():
         rows = [0] * size

@@ -7,7 +7,7 @@ what `mapa.shared::cluster` gives. All of them fit in 32 bits, so that narrow re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memcheck.events.value import Value, Values
 from memcheck.language.test import Place, Test
@@ -31,8 +31,7 @@ def ctas(test: Test) -> tuple[int, ...]:
     return tuple(sorted({thread.place.cta for thread in test.threads}))
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
+class Windows(NamedTuple):
     """The shared windows as one thread sees them: its own CTA's, and its cluster's by ascending rank."""
 
     own: int

@@ -7,7 +7,7 @@ from typing import Any
 import z3
 
 from memcheck.events.domains import analyse
-from memcheck.events.relations import program_relation, program_set
+from memcheck.events.relations import barrier_candidates, program_relation, program_set
 from memcheck.events.structure import INITIAL, Kind, RendezvousKind, Structure
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.plain.accesses import Accesses, Cell, Spot
@@ -180,6 +180,8 @@ class Choices:
                 return self.meetings.same_generation()
             case "bar-before":
                 return self.meetings.before()
+            case "rearrive" | "mismatch":
+                return self.meetings.together(barrier_candidates(self.structure, name))
             case "exited":
                 return self.meetings.exited(self.executed)
             case _:

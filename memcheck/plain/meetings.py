@@ -7,7 +7,7 @@ is left over could not fill another.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import z3
@@ -236,6 +236,17 @@ class Meetings:
                         ]
                         pair = (first.event, second.event)
                         found[pair] = disj(found.get(pair, False), *ways)
+        return found
+
+    def together(self, rows: Sequence[int]) -> Table:
+        """Of the pairs (by row), those of which both take part in one CTA barrier."""
+        found: Table = {}
+        for meeting in self._of_ctas():
+            for first in meeting.seats:
+                for second in meeting.seats:
+                    if rows[first.event] >> second.event & 1:
+                        pair = (first.event, second.event)
+                        found[pair] = disj(found.get(pair, False), conj(first.taking_part, second.taking_part))
         return found
 
     def _of_ctas(self) -> list[Meeting]:
