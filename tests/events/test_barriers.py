@@ -3,7 +3,7 @@
 import pytest
 
 from memcheck.errors import UnsupportedError
-from memcheck.events.relations import program_relation
+from memcheck.events.relations import barrier_candidates
 from memcheck.events.structure import RendezvousKind
 from memcheck.events.unfold import unfold
 from memcheck.events.value import evaluate
@@ -31,7 +31,7 @@ def test_a_cta_barrier_counts_warps():
         (1, True, True, None), (2, True, False, 2), (3, True, True, 1),
     ]  # fmt: skip
     assert [(p.thread, p.before, p.barrier) for p in structure.blocking] == [(0, 2, 1), (2, 4, 3)]
-    assert program_relation(structure, "mismatch")[1:] == (1 << 3, 1 << 3, 1 << 1 | 1 << 2)
+    assert barrier_candidates(structure, "mismatch")[1:] == (1 << 3, 1 << 3, 1 << 1 | 1 << 2)
 
 
 def test_a_barrier_number_from_memory_may_be_any():
@@ -116,7 +116,7 @@ def test_bar_red_gives_its_generation_the_result():
 
 def test_an_arrive_and_what_comes_next_on_its_barrier():
     structure = unfold(build([bar("arrive", 1, 64), bar("sync", 2), bar("sync", 1), bar("sync", 1)]))
-    assert program_relation(structure, "rearrive") == (0, 1 << 3, 0, 0, 0)
+    assert barrier_candidates(structure, "rearrive") == (0, 1 << 3, 0, 0, 0)
 
 
 LANES = [{"cta": 0, "warp": 0, "lane": lane} for lane in range(4)]
