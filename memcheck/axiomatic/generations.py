@@ -93,8 +93,10 @@ class Generations:
         if not longest:
             return 0
         arrivals = sum(max(longest.get(t, 0) for t in unit) for unit in meeting.rendezvous.units)
-        needs = {p.arrival.needed for p in counting}
-        return max(max(longest.values()) if need is None else arrivals // max(1, need) for need in needs)
+        # who stays longest is in all those that wait for everybody; the others take so many arrivals each
+        counts = [p.arrival.needed for p in counting if p.arrival.needed is not None]
+        whole = max(longest.values()) if len(counts) < len(counting) else 0
+        return whole + (arrivals // max(1, min(counts)) if counts else 0)
 
     def _place(self, counting: list[Party], count: int) -> None:
         """Literals of each counting party for the generations that its thread's other operations leave it."""
