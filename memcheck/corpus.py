@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memcheck.errors import MemcheckError, SourceError
 from memcheck.source import SourceFile, Span
@@ -18,8 +17,7 @@ SUFFIXES = (".litmus", ".table")
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """The text of one test, not parsed yet. `row`: its line in a table, else None. `fault`: why there is no text."""
 
     source: SourceFile

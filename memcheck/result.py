@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memcheck.axiomatic.outcome import State
 from memcheck.events.execution import Execution
 from memcheck.language.test import Test
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(NamedTuple):
     """One finding in words. `name` is the JSON flag (`race`, `deadlock`, …) or the JSON `outside` text.
 
     `text`: a sentence with the instructions, the threads and the section; `places`: file:line:column of them.

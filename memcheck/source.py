@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _WIDEST = 160
 """Characters of a line that an excerpt shows; of a longer line, those around the span."""
@@ -21,8 +22,7 @@ class SourceFile:
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of one line of a source: line and column from 1, `length` in characters."""
 
     source: SourceFile

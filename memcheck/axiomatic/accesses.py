@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memcheck.events.domains import Domains
 from memcheck.events.structure import INITIAL, Event, Kind, Structure
 from memcheck.language.test import MemoryTerm
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(NamedTuple):
     """One address that an access may have, virtual and physical, and the cells behind it by index."""
 
     event: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memcheck.axiomatic.clauses import TRUE, Clauses
 from memcheck.axiomatic.plan import DIFF, INTER, SEQ, UNION
@@ -11,8 +11,7 @@ from memcheck.relations.expression import Axiom, ExprKind, Model, Test
 from memcheck.relations.matrix import Matrices, bits
 
 
-@dataclass(frozen=True, slots=True)
-class FlagLiteral:
+class FlagLiteral(NamedTuple):
     """`literal` (true only if so): the flag `name` is raised, about these events."""
 
     name: str

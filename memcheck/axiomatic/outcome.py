@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memcheck.events.execution import Execution
 
@@ -20,16 +21,14 @@ VOIDING: Mapping[str, str] = {
 """Flags of a model that void the verdict, with the text of the JSON `outside`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A flag of the model (`name`, as the cat file says) with the events it is about, by index."""
 
     name: str
     events: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(NamedTuple):
     """Threads that wait for ever in one consistent execution: indices into `structure.blocking`."""
 
     blocked: tuple[int, ...]

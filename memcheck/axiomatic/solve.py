@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memcheck.axiomatic.axioms import FlagLiteral
 from memcheck.axiomatic.clauses import FALSE, TRUE
@@ -20,8 +20,7 @@ from memcheck.language.test import Prop
 from memcheck.relations.expression import Model
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """`deadline`: a time.monotonic() value; `memory`: megabytes that z3 may use."""
 
     deadline: float | None = None

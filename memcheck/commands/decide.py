@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from memcheck.commands.limits import memory_limit, time_limit
 from memcheck.corpus import Case
@@ -21,8 +21,7 @@ RAISE = "MEMCHECK_RAISE"
 INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """How tests are decided; `model` is a name or a cat file, `timeout` in seconds and `memory` in MB for each test."""
 
     model: str = "ptx"
@@ -33,8 +32,7 @@ class Settings:
     options: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     case: Case
     settings: Settings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import NamedTuple
 
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Operand
@@ -13,8 +14,7 @@ from memcheck.records import dataclass, field
 from memcheck.source import SourceFile, Span
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Where a thread runs. Numbers are global: equal `cta` is the same CTA; every field is filled."""
 
     gpu: int

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from memcheck.ptx.operands import Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class RawName:
+class RawName(NamedTuple):
     """`r0`, `%p1`, `x`, `LC00`; `percent` where a `%` stood before it; `negated` for `!p`."""
 
     name: str
@@ -21,14 +19,12 @@ class RawName:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RawNumber:
+class RawNumber(NamedTuple):
     value: int
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RawAddress:
+class RawAddress(NamedTuple):
     """`[base+offset]`; base is a name or a number."""
 
     base: RawName | RawNumber
@@ -36,16 +32,14 @@ class RawAddress:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RawVector:
+class RawVector(NamedTuple):
     """`{a, b}`."""
 
     elements: tuple[RawName | RawNumber, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RawPair:
+class RawPair(NamedTuple):
     """`d|p`, two destinations."""
 
     first: RawName
@@ -53,8 +47,7 @@ class RawPair:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RawTensor:
+class RawTensor(NamedTuple):
     """`[map, {c0, c1}]`: a tensor map and coordinates."""
 
     map: RawName
@@ -66,8 +59,7 @@ RawOperand = RawName | RawNumber | RawAddress | RawVector | RawPair | RawTensor
 """The sink `_` is a RawName of that name."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawInstruction:
+class RawInstruction(NamedTuple):
     """`words`: the mnemonic split at single dots, `::` kept (`ld`, `relaxed`, `shared::cta`, `b32`); a span each."""
 
     words: tuple[str, ...]

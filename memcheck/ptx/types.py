@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class TypeClass(Enum):
@@ -16,8 +16,7 @@ class TypeClass(Enum):
     PREDICATE = "pred"
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarType:
+class ScalarType(NamedTuple):
     """A type as written (`u32`, `f16x2`): `bits` of one element, `lanes` elements (packed: 2)."""
 
     name: str
