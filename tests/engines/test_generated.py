@@ -7,6 +7,7 @@ import random
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, event, given, seed, settings
+from hypothesis import strategies as st
 
 from memcheck.axiomatic.solve import solve
 from memcheck.axiomatic.verify import faults
@@ -25,7 +26,7 @@ PROGRAMS_OF_A_FEATURE = 150
 """In the long run; `all` of them together get as many again."""
 
 QUICK = settings(
-    max_examples=50, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 LONG = settings(QUICK, max_examples=PROGRAMS_OF_A_FEATURE, derandomize=False, phases=[Phase.generate, Phase.shrink])
 
@@ -64,13 +65,16 @@ def test_engines_agree(text):
     _engines_agree(text)
 
 
-@QUICK
-@given(programs(length=3))
-def test_engines_agree_on_shorter_programs(text):
+@pytest.mark.parametrize("feature", sorted(FEATURES))
+@settings(QUICK, max_examples=6)
+@given(data=st.data())
+def test_engines_agree_on_a_feature(feature, data):
+    text = data.draw(programs(features=frozenset({feature})))
     _engines_agree(text)
+    _witnesses_hold(text)
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK, max_examples=15)
 @given(programs())
 @pytest.mark.parametrize("older", ["ptx-7.5", "ptx-6.0", "sc"])
 def test_older_models(older, text):
