@@ -78,7 +78,7 @@ class Base:
             fences = program_set(self.structure, "SC")
             mates = self.bounds("sr")[0] | self.bounds("int")[0]
             return space.product(fences, fences) & mates & ~space.identity, 0
-        return self._barrier_bounds(name)
+        return self._barrier_bounds(name) if self.structure.rendezvous else (0, 0)
 
     def _reads_from_bounds(self) -> int:
         n, may = self.space.n, 0

@@ -17,11 +17,14 @@ Access = tuple[int, int]
 
 def program_set(structure: Structure, name: str) -> int:
     """Mask of the events in a PROGRAM set of the vocabulary."""
-    result = 0
-    for event in structure.events:
-        if name in event.tags:
-            result |= 1 << event.index
-    return result
+    found = structure.memo.get("sets")
+    masks: dict[str, int] = found if isinstance(found, dict) else {}
+    if not masks:
+        for event in structure.events:
+            for tag in event.tags:
+                masks[tag] = masks.get(tag, 0) | 1 << event.index
+        structure.memo["sets"] = masks
+    return masks.get(name, 0)
 
 
 def program_relation(structure: Structure, name: str) -> Rows:
