@@ -19,6 +19,7 @@ def read_execution(session: Session, base: Base, finals: Finals) -> Execution:
     asked = {abs(base.executed(e.index)) for e in events}
     asked.update(abs(x) for table in (*tables, *picks) for x in table.values())
     asked.update(abs(x) for table in facts.sources.values() for x in table.values())
+    asked.update(abs(facts.there(f)) for read, _ in facts.sources for f in accesses.footprints[read])
     asked.update(abs(x) for x in base.coherence.pairs.values())
     asked.update(abs(x) for x in base.fences.pairs.values())
     asked.update(abs(x) for _, p in parties for x in p.generations.values())
@@ -26,6 +27,7 @@ def read_execution(session: Session, base: Base, finals: Finals) -> Execution:
     true = session.true_literals([x for x in asked if x != TRUE]) | {TRUE}
 
     def holds(literal: int) -> bool:
+        assert abs(literal) in asked or abs(literal) == TRUE
         return literal in true if literal > 0 else -literal not in true
 
     executed = frozenset(e.index for e in events if holds(base.executed(e.index)))
