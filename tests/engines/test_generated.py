@@ -21,7 +21,7 @@ from tests.engines.programs import FEATURES, programs
 from tests.engines.suite import model
 
 CANDIDATES = 3_000
-BOUND = 2
+BOUND = 1
 PROGRAMS_OF_A_FEATURE = 150
 """In the long run; `all` of them together get as many again."""
 
