@@ -70,18 +70,31 @@ def _partial_overlap(structure: Structure) -> list[Event]:
 
 def _beyond_restriction(structure: Structure) -> list[Event]:
     """A fence limited to its own CTA's shared memory, and an access that may be to another CTA's."""
-    fences = [e for e in structure.events if isinstance(e.instruction, Fence) and e.instruction.restriction]
-    for fence in fences:
-        assert isinstance(fence.instruction, Fence)
-        if fence.instruction.restriction is not Restriction.SHARED_CTA:
-            continue
-        mine = structure.test.threads[fence.thread].place.cta
-        for event in structure.events:
-            if event.kind in (Kind.READ, Kind.WRITE) and event.address is not None:
-                places = (
-                    (event.address.payload,) if event.address.is_const else analyse(structure).addresses[event.index]
-                )
-                regions = [structure.memory.region(address, event.size) for address in places]
-                if any(region is not None and region.cta not in (None, mine) for region in regions):
+    for fence in structure.events:
+        instruction = fence.instruction
+        if isinstance(instruction, Fence) and instruction.restriction is Restriction.SHARED_CTA:
+            mine = structure.test.threads[fence.thread].place.cta
+            for event in structure.events:
+                if _shared_ctas(structure, event) - {mine}:
                     return [fence, event]
+    return []
+
+
+def _shared_ctas(structure: Structure, event: Event) -> set[int]:
+    """The CTAs whose shared memory the event may access."""
+    if event.kind not in (Kind.READ, Kind.WRITE) or event.address is None:
+        return set()
+    fixed = event.address.is_const
+    places = (event.address.payload,) if fixed else analyse(structure).addresses[event.index]
+    regions = [structure.memory.region(address, event.size) for address in places]
+    return {region.cta for region in regions if region is not None and region.cta is not None}
+
+
+def lifetime_notes(structure: Structure) -> list[str]:
+    """A note where a thread may access the shared memory of a CTA that is not its own."""
+    if all(region.cta is None for region in structure.memory.regions):
+        return []
+    for event in structure.events:
+        if event.thread >= 0 and _shared_ctas(structure, event) - {structure.test.threads[event.thread].place.cta}:
+            return ["the shared memory of a CTA is taken to outlive its threads; that it may be gone is not looked for"]
     return []

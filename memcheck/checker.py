@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from memcheck.applicability import gaps
+from memcheck.applicability import gaps, lifetime_notes
 from memcheck.axiomatic.outcome import Outcome, State
 from memcheck.axiomatic.relations import NotEncodableError
 from memcheck.axiomatic.solve import Limits, solve
@@ -80,11 +80,19 @@ def _solve(
 
 def _verified(outcome: Outcome, verifier: Verifier, deadline: float | None) -> Outcome:
     """The outcome, every state of it verified; or said to be undecided where time runs out before."""
-    for state, witness in outcome.states.items():
-        if deadline is not None and time.monotonic() > deadline and outcome.undecided is None:
-            return replace(outcome, undecided="the time limit was reached before every state was verified")
-        _verify(state, witness, verifier)
-    return outcome
+    reason = "the time limit was reached"
+    try:
+        for state, witness in outcome.states.items():
+            if deadline is not None and time.monotonic() > deadline:
+                break
+            _verify(state, witness, verifier)
+        else:
+            return outcome
+    except KeyboardInterrupt:
+        reason = "it was interrupted"
+    except MemoryError:
+        reason = "the memory limit was reached"
+    return replace(outcome, undecided=outcome.undecided or f"{reason} before every state was verified")
 
 
 def _verify(state: State, witness: Execution | None, verifier: Verifier) -> None:
@@ -114,7 +122,9 @@ def _result(structure: Structure, model: Model, outcome: Outcome, missing: list[
     if test.condition is not None and not outside:
         holds = _verdict(test.condition.quantifier, len(states), len(satisfying))
         partial = undecided is not None or outcome.bound_reached
-        if partial and not _is_final(test.condition.quantifier, len(states), len(satisfying)):
+        # what voids a verdict is looked for in hanging executions last of all
+        unsure = outcome.undecided is not None and bool(structure.blocking or structure.bounds)
+        if unsure or (partial and not _is_final(test.condition.quantifier, len(states), len(satisfying))):
             holds = None
             undecided = undecided or "a loop may go round more often than the bound; try a higher --bound"
     return Result(
@@ -127,7 +137,7 @@ def _result(structure: Structure, model: Model, outcome: Outcome, missing: list[
         outside=tuple(outside),
         complete=not outcome.bound_reached and outcome.undecided is None,
         undecided=undecided,
-        notes=(*test.notes, *structure.notes),
+        notes=(*test.notes, *structure.notes, *lifetime_notes(structure)),
         witnesses={state: w for state, w in outcome.states.items() if w is not None} if not outside else {},
         seconds=seconds,
     )

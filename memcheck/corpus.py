@@ -92,12 +92,20 @@ def _cases_or_fault(path: str) -> list[Case]:
 
 
 def walk(folder: str) -> Iterator[str]:
-    """Every test file and table under a folder, sorted, hidden folders left out."""
-    for here, folders, files in os.walk(folder):
+    """Every test file and table under a folder, sorted, hidden folders and what is no regular file left out.
+
+    MemcheckError for a folder that cannot be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise MemcheckError(f"{error.filename}: {error.strerror}.")
+
+    for here, folders, files in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            if name.endswith(SUFFIXES):
-                yield os.path.join(here, name)
+            path = os.path.join(here, name)
+            if name.endswith(SUFFIXES) and os.path.isfile(path):
+                yield path
 
 
 def suite() -> str:

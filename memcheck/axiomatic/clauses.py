@@ -7,6 +7,7 @@ definition): enough where it is only ever required. Both together make an exact 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 TRUE = 1
@@ -14,17 +15,29 @@ FALSE = -1
 """Variable 1 is the constant; `Clauses` asserts it."""
 
 
-class Clauses:
-    """A growing CNF. Literals are non-zero integers, -x the complement of x."""
+PATIENCE = 1024
+"""Variables between two looks at the clock."""
 
-    def __init__(self) -> None:
+
+class OutOfTimeError(Exception):
+    """The time limit has passed, or z3 gave up; the message says which."""
+
+
+class Clauses:
+    """A growing CNF. Literals are non-zero integers, -x the complement of x. `deadline`: a time.monotonic() value."""
+
+    def __init__(self, deadline: float | None = None) -> None:
         self.variables = 1
+        self._deadline = deadline
         self.clauses: list[tuple[int, ...]] = [(1,)]
         self.contradiction = False
         self._gates: dict[tuple[bool, bool, tuple[int, ...]], int] = {}
 
     def variable(self) -> int:
+        """A fresh one. OutOfTimeError past the deadline."""
         self.variables += 1
+        if not self.variables % PATIENCE and self._deadline is not None and time.monotonic() > self._deadline:
+            raise OutOfTimeError("the time limit was reached")
         return self.variables
 
     def require(self, *literals: int) -> None:

@@ -25,10 +25,16 @@ class Encoding:
     """
 
     def __init__(
-        self, structure: Structure, domains: Domains, model: Model, ending: bool, tearing: bool = False
+        self,
+        structure: Structure,
+        domains: Domains,
+        model: Model,
+        ending: bool,
+        tearing: bool = False,
+        deadline: float | None = None,
     ) -> None:
         self.structure = structure
-        self.clauses = Clauses()
+        self.clauses = Clauses(deadline)
         space = matrices(len(structure.events))
         self.accesses = Accesses(structure, domains)
         self.reads = Reads(self.accesses, self.clauses, ending)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memcheck.axiomatic.axioms import FlagLiteral
-from memcheck.axiomatic.clauses import FALSE, TRUE
+from memcheck.axiomatic.clauses import FALSE, TRUE, OutOfTimeError
 from memcheck.axiomatic.encoding import Encoding
 from memcheck.axiomatic.literals import Choices
 from memcheck.axiomatic.outcome import Finding, Hang, Outcome, State
-from memcheck.axiomatic.solver import OutOfTimeError, Session
+from memcheck.axiomatic.solver import Session
 from memcheck.axiomatic.states import enumerate_states
 from memcheck.axiomatic.witness import read_execution
 from memcheck.events.domains import Domains, analyse
@@ -82,8 +82,8 @@ class _Search:
 
     def run(self) -> Outcome:
         undecided = None
-        domains = analyse(self.structure)
         try:
+            domains = analyse(self.structure)
             self._ending(domains)
             if self.structure.blocking or self.structure.bounds:
                 self._hanging(domains)
@@ -91,6 +91,8 @@ class _Search:
             undecided = str(limit)
         except KeyboardInterrupt:
             undecided = "it was interrupted"
+        except MemoryError:
+            undecided = "the memory limit was reached"
         return Outcome(
             self.states,
             tuple(self.flags),
@@ -102,12 +104,15 @@ class _Search:
             self.statistics,
         )
 
+    def _encoding(self, domains: Domains, ending: bool) -> Encoding:
+        return Encoding(self.structure, domains, self.model, ending, self.tearing, self.limits.deadline)
+
     def _session(self, encoding: Encoding) -> Session:
         encoding.settle()
         return Session(encoding.clauses, self.limits.deadline, self.limits.memory)
 
     def _ending(self, domains: Domains) -> None:
-        encoding = Encoding(self.structure, domains, self.model, ending=True, tearing=self.tearing)
+        encoding = self._encoding(domains, ending=True)
         test, finals = self.structure.test, encoding.finals
         options = [finals.of(term) for term in test.observed]
         given = [] if test.filter is None else [finals.truth(test.filter)]
@@ -115,8 +120,8 @@ class _Search:
         void = _any(encoding, encoding.outside)
         self.statistics["variables"] = encoding.clauses.variables
         with self._session(encoding) as session:
-            self._enumerate(session, encoding, options, given)
             self.outside += _raised(session, encoding.outside, void, [], every=False)
+            self._enumerate(session, encoding, options, given)
             if FALSE not in given:
                 self.flags += _raised(session, encoding.flags, raised, given, every=True)
             self.statistics["checks"] = session.checks
@@ -136,7 +141,7 @@ class _Search:
 
     def _hanging(self, domains: Domains) -> None:
         """Executions in which some thread stops for ever or is cut by a loop bound."""
-        encoding = Encoding(self.structure, domains, self.model, ending=False, tearing=self.tearing)
+        encoding = self._encoding(domains, ending=False)
         clauses, progress, structure = encoding.clauses, encoding.progress, self.structure
         stops = progress.stops()
         cuts = [progress.cut(b) for b in range(len(structure.bounds))]

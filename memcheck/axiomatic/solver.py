@@ -9,17 +9,13 @@ import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
-from memcheck.axiomatic.clauses import Clauses
+from memcheck.axiomatic.clauses import Clauses, OutOfTimeError
 from memcheck.axiomatic.libz3 import Solver, limit_memory
 
 USES = 500
 """Sessions after which a solver is dropped: it keeps the names of its variables."""
 
 _idle: list[tuple[Solver, int]] = []
-
-
-class OutOfTimeError(Exception):
-    """The time limit has passed, or z3 gave up; the message says which."""
 
 
 class Session:

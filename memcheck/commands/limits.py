@@ -17,7 +17,7 @@ from typing import NoReturn
 from memcheck.axiomatic.libz3 import interrupt as interrupt_solver
 from memcheck.axiomatic.libz3 import leave_interrupts
 
-GRACE = 0.25
+GRACE = 2.0
 """Seconds after the limit in which the engine ends by itself."""
 SLACK = 512
 """Megabytes of address space beyond the limit, for code, parsers and the engine's own ending."""
