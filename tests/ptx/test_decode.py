@@ -147,6 +147,14 @@ class TestLoadsAndStores:
         assert error.hint is not None
         assert "mov" in error.hint
 
+    def test_a_constant_has_64_bits_at_most(self) -> None:
+        number = str(2**64)
+        assert place(refusal(f"st.weak.b64 [x], {number}")) == number
+        assert place(refusal(f"mov.u64 rd0, -{2**63 + 1}")) == f"-{2**63 + 1}"
+        store = read(f"st.weak.b64 [x], {2**64 - 1}")
+        assert isinstance(store, Store)
+        assert store.sources == (Immediate(2**64 - 1),)
+
     def test_a_register_named_as_memory(self) -> None:
         assert "%x" in (refusal("ld.weak x, s").hint or "")
 

@@ -138,6 +138,10 @@ class Reader:
                     operand.span,
                     "write the bits: 0f3F800000 is 1.0 as .f32",
                 )
+            if type.bits < 128 and not -(2**63) <= operand.value < 2**64:
+                raise SourceError(
+                    "An integer constant has 64 bits at most (ISA 4.5.1).", operand.span, "write it in 64 bits"
+                )
             return Immediate(operand.value)
         if not isinstance(operand, RawName):
             what = "an address" if isinstance(operand, RawAddress) else "more than one value"
