@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memcheck.errors import UnsupportedError
 from memcheck.events import barriers, collectives
 from memcheck.events.draft import Draft, State
@@ -13,7 +15,6 @@ from memcheck.events.value import Value
 from memcheck.events.walk import DECIDED, Walk
 from memcheck.language.test import Observable, RegisterTerm, Test, VariableKind
 from memcheck.ptx.instructions import Instruction
-from memcheck.records import replace
 
 
 def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from memcheck.errors import SourceError
 from memcheck.language import syntax as s
 from memcheck.language.nearest import nearest
@@ -11,7 +13,6 @@ from memcheck.language.position import Positions
 from memcheck.language.test import GridOrder, TensorMap, VariableKind
 from memcheck.ptx.qualifiers import Proxy, Space
 from memcheck.ptx.types import TYPES, ScalarType, TypeClass
-from memcheck.records import dataclass, field
 from memcheck.source import Span
 
 _SPACES = {"global": Space.GLOBAL, "shared": Space.SHARED_CTA, "shared::cta": Space.SHARED_CTA, "const": Space.CONST}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from memcheck.errors import SourceError, TooLargeError
 from memcheck.language import syntax as s
@@ -35,7 +36,6 @@ from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Space
 from memcheck.ptx.raw import RawAddress, RawInstruction, RawName
-from memcheck.records import replace
 from memcheck.source import Span
 
 MAX_ENTRIES = 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -10,7 +11,6 @@ from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Operand
 from memcheck.ptx.qualifiers import Proxy, Space
 from memcheck.ptx.types import ScalarType
-from memcheck.records import dataclass, field
 from memcheck.source import SourceFile, Span
 
 
