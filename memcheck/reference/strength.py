@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memcheck.events.structure import Event, Kind, Structure
 from memcheck.language.test import Place
-from memcheck.ptx.instructions import Fence, ProxyFence
+from memcheck.ptx.instructions import Fence
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem
 from memcheck.reference.locations import Locations
 from memcheck.reference.pairs import Pair
@@ -23,10 +23,6 @@ def is_memory(event: Event) -> bool:
 def is_memory_fence(event: Event) -> bool:
     """8.4: fence.{acquire,release,acq_rel,sc} and membar; a proxy fence is none."""
     return isinstance(event.instruction, Fence)
-
-
-def is_proxy_fence(event: Event) -> bool:
-    return isinstance(event.instruction, ProxyFence)
 
 
 def is_strong(event: Event) -> bool:

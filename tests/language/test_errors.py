@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from memcheck import corpus
 from memcheck.errors import MemcheckError
-from memcheck.language.load import read_file
 from tests.language.reading import read
 
 GOLDEN = Path(__file__).with_name("errors.golden")
@@ -47,16 +47,16 @@ def test_there_are_many():
 def test_files(tmp_path):
     path = tmp_path / "t.litmus"
     with pytest.raises(MemcheckError, match="No such file"):
-        read_file(path)
+        corpus.read(str(path))
     with pytest.raises(MemcheckError, match="Is a directory"):
-        read_file(tmp_path)
+        corpus.read(str(tmp_path))
     with pytest.raises(MemcheckError, match="null byte"):
-        read_file("a\0b")
+        corpus.read("a\0b")
     path.write_bytes(b"PTX T\n{ \xc3\xa9\xff }")
-    with pytest.raises(MemcheckError, match=r"t.litmus:2:4: not UTF-8 text: byte 0xff"):
-        read_file(path)
+    with pytest.raises(MemcheckError, match=r"t.litmus:2:4: this is no UTF-8 text: a byte 0xff"):
+        corpus.read(str(path))
     path.write_bytes(b"\xef\xbb\xbfPTX T\r\n{\r}")
-    assert read_file(path).text == "PTX T\n{\n}"
+    assert corpus.read(str(path)).text == "PTX T\n{\n}"
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memcheck import corpus
 from memcheck.errors import MemcheckError
-from memcheck.language.load import parse_test, read_file
+from memcheck.language.load import parse_test
 from memcheck.language.printer import print_test
 from tests.language.reading import content, read
 
@@ -90,7 +91,7 @@ def test_the_suite_reads_as_printed():
     count = 0
     for path in SUITE:
         try:
-            test = parse_test(read_file(path))
+            test = parse_test(corpus.read(str(path)))
         except MemcheckError:
             continue  # the suite's own tests say so
         assert content(read(print_test(test))) == content(test), path
