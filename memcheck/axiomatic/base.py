@@ -9,8 +9,18 @@ from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.generations import Generations
 from memcheck.axiomatic.orders import Coherence, FenceOrder
 from memcheck.axiomatic.reads import Reads
-from memcheck.events.relations import address_relation, address_set, barrier_candidates, program_relation, program_set
-from memcheck.events.structure import INITIAL, Kind, RendezvousKind, Structure
+from memcheck.events.relations import (
+    address_relation,
+    address_set,
+    barrier_candidates,
+    covers,
+    program_relation,
+    program_set,
+    residents,
+    value_relation,
+    value_set,
+)
+from memcheck.events.structure import INITIAL, Event, Kind, RendezvousKind, Structure
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.relations.expression import ExprKind
 from memcheck.relations.matrix import Matrices, bits
@@ -60,12 +70,18 @@ class Base:
         if entry.kind is ExprKind.SET:
             if entry.source is Source.ADDRESS:
                 return self._address_set(name)
+            if entry.source is Source.VALUE:
+                return self._value_set(name)
             members = program_set(self.structure, name)
             return members, members & self.always
         if entry.source is Source.PROGRAM:
             may = space.from_rows(program_relation(self.structure, name))
             return may, may & self._both_always
+        if entry.source is Source.VALUE:
+            return self._value_relation(name)
         if entry.source is Source.ADDRESS:
+            if name in ("covers", "home"):
+                return self._object_bounds(name)
             self._bound_addresses()
             return self._bounds[name]
         if name == "rf":
@@ -116,11 +132,56 @@ class Base:
     def _events_of(self, thread: int) -> Sequence[int]:
         return [e.index for e in self.events if e.thread == thread]
 
+    def _value_set(self, name: str) -> Bounds:
+        may = must = 0
+        for event, when in value_set(self.structure, name).items():
+            literal = self.clauses.both((self.executed(event), self.reads.values.is_true(when)))
+            may |= (literal != FALSE) << event
+            must |= (literal == TRUE) << event
+        return may, must
+
+    def _value_relation(self, name: str) -> Bounds:
+        n, may, must = self.space.n, 0, 0
+        for (i, j), when in value_relation(self.structure, name).items():
+            literal = self.clauses.both((self.executed(i), self.executed(j), self.reads.values.is_true(when)))
+            may |= (literal != FALSE) << (i * n + j)
+            must |= (literal == TRUE) << (i * n + j)
+        return may, must
+
+    def _object_bounds(self, name: str) -> Bounds:
+        """`covers` and `home`: by the addresses that an access may have."""
+        n, may, must = self.space.n, 0, 0
+        for event in self.events:
+            prints = self.accesses.footprints[event.index]
+            if not prints:
+                continue
+            if name == "home":
+                rows = [residents(self.structure, event, f.address) << (event.index * n) for f in prints]
+            else:
+                rows = [
+                    sum(1 << (f.index * n + event.index) for f in self._fences if self._covers(f, event, p.address))
+                    for p in prints
+                ]
+            every = rows[0]
+            for row in rows:
+                may |= row
+                every &= row
+            must |= every
+        return may, must & self._both_always
+
+    def _covers(self, fence: Event, event: Event, address: int) -> bool:
+        start = None if fence.address is None else fence.address.payload
+        return covers(self.structure, fence, start, event, address)
+
+    @property
+    def _fences(self) -> list[Event]:
+        return [e for e in self.events if e.kind is Kind.FENCE]
+
     def _address_set(self, name: str) -> Bounds:
         may = must = 0
-        memory = self.structure.memory
         for event in self.events:
-            inside = [address_set(memory, name, (f.address, event.size)) for f in self.accesses.footprints[event.index]]
+            prints = self.accesses.footprints[event.index]
+            inside = [address_set(self.structure, name, event, f.address) for f in prints]
             if any(inside):
                 may |= 1 << event.index
                 if all(inside) and self.always >> event.index & 1:
@@ -160,8 +221,11 @@ class Base:
         if entry.kind is ExprKind.SET:
             if entry.source is Source.PROGRAM:
                 return self.executed(pair)
-            size, memory = self.events[pair].size, self.structure.memory
-            inside = [f for f in self.accesses.footprints[pair] if address_set(memory, name, (f.address, size))]
+            event = self.events[pair]
+            if entry.source is Source.VALUE:
+                return clauses.both((self.executed(pair), self.reads.values.is_true(value_set(self.structure, name)[pair])))
+            prints = self.accesses.footprints[pair]
+            inside = [f for f in prints if address_set(self.structure, name, event, f.address)]
             return clauses.both((self.executed(pair), clauses.either([self.reads.there(f) for f in inside])))
         i, j = divmod(pair, self.space.n)
         if name == "rf":
@@ -173,6 +237,9 @@ class Base:
             return clauses.both((self.executed(i), self.executed(j), self.fences.literal(i, j)))
         if entry.source is Source.CHOICE:
             return self._barrier(name)[i, j]
+        if entry.source is Source.VALUE:
+            when = value_relation(self.structure, name)[i, j]
+            return clauses.both((self.executed(i), self.executed(j), self.reads.values.is_true(when)))
         if entry.source is Source.ADDRESS:
             return clauses.both(
                 (self.executed(i), self.executed(j), self._at("loc" if name == "po-loc" else name, i, j))
@@ -183,6 +250,8 @@ class Base:
         """The addresses of two accesses are related."""
         if INITIAL in (i, j):
             return TRUE
+        if name in ("covers", "home"):
+            return self._of_object(name, i, j)
         prints, clauses = self.accesses.footprints, self.clauses
         return clauses.either(
             [
@@ -192,6 +261,19 @@ class Base:
                 if self._are(name, a, b)
             ]
         )
+
+    def _of_object(self, name: str, i: int, j: int) -> int:
+        """`covers` of a fence and an access, `home` of an access and an event."""
+        access, other = (self.events[i], j) if name == "home" else (self.events[j], i)
+        ways = []
+        for f in self.accesses.footprints[access.index]:
+            if name == "home":
+                holds = bool(residents(self.structure, access, f.address) >> other & 1)
+            else:
+                holds = self._covers(self.events[other], access, f.address)
+            if holds:
+                ways.append(self.reads.there(f))
+        return self.clauses.either(ways)
 
     def _are(self, name: str, a: Footprint, b: Footprint) -> bool:
         n, m = self.events[a.event].size, self.events[b.event].size

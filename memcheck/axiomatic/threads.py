@@ -65,6 +65,8 @@ class Progress:
                 found = TRUE
             elif block.passed is not None:
                 found = self._values.is_true(block.passed)
+            elif block.threads:
+                found = self._clauses.both([self.ended(thread) for thread in block.threads])
             else:
                 found = self._clauses.variable()
             self._passed[point] = found

@@ -12,7 +12,7 @@ from memcheck.relations.expression import Expr, Model
 from memcheck.relations.rows import pairs
 from memcheck.relations.sets import Evaluator, holds
 
-_UNCHOSEN = frozenset(name for name, entry in VOCABULARY.items() if entry.source is not Source.CHOICE)
+_UNCHOSEN = frozenset(name for name, entry in VOCABULARY.items() if entry.source in (Source.PROGRAM, Source.ADDRESS))
 
 
 class Verifier:

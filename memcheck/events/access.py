@@ -24,6 +24,9 @@ _FENCE_PROXY_TAGS = {
     FenceProxy.TEXTURE: "TEX",
     FenceProxy.SURFACE: "SUR",
     FenceProxy.CONSTANT: "CON",
+    FenceProxy.ASYNC: "ASYNC",
+    FenceProxy.ASYNC_GENERIC: "ASYNC",
+    FenceProxy.TENSORMAP_GENERIC: "TMAP",
 }
 
 
@@ -347,17 +350,19 @@ def fence(step: Step) -> None:
 
 
 def proxy_fence(step: Step) -> None:
-    """A proxy fence: no memory fence of 8.8, so its sem is in no set."""
+    """A proxy fence: no memory fence of 8.8; the sem of a one-directional one has sets of its own."""
     instruction = step.instruction
     assert isinstance(instruction, ProxyFence)
     flags: tuple[str, ...] = ("F", "PROXY_FENCE")
     if instruction.proxy in _FENCE_PROXY_TAGS:
         flags += (_FENCE_PROXY_TAGS[instruction.proxy],)
-    if instruction.restriction is not None:
-        flags += ("RESTRICTED",)
+    if instruction.sem is not None:
+        flags += ("PROXY_REL" if instruction.sem is Sem.RELEASE else "PROXY_ACQ",)
     address = None
     if instruction.address is not None:
         address = generic_address(step, instruction.address, Space.GENERIC)
+        if not address.is_const:
+            raise arithmetic.unsupported(instruction, "a proxy fence at an address that depends on a read")
     index = step.event(
         Kind.FENCE, fence_tags(None, instruction.scope, flags), address=address, size=instruction.size or 0,
         sem=instruction.sem, scope=instruction.scope,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,7 @@ from memcheck.events.structure import BlockingPoint, Event, Kind, LoopBound, Mis
 from memcheck.events.value import Value, Values
 from memcheck.events.windows import SHARED_SPACES, Windows
 from memcheck.language.test import Place, Test, Thread, VariableKind
+from memcheck.ptx.asynchronous import Group
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem
@@ -25,6 +26,7 @@ NO_TAINT: Taint = frozenset()
 PLACEHOLDER = 1 << 32
 """Choices from here on stand for results that other threads decide, until all threads are unfolded."""
 
+_ASYNCHRONOUS = frozenset(("ASYNCHRONOUS",))
 _PROXY_TAGS = {
     Proxy.GENERIC: "GEN",
     Proxy.TEXTURE: "TEX",
@@ -32,6 +34,8 @@ _PROXY_TAGS = {
     Proxy.CONSTANT: "CON",
     Proxy.READONLY: "RO",
     Proxy.NONCOHERENT: "RO",
+    Proxy.ASYNC: "ASYNC",
+    Proxy.TENSORMAP: "TMAP",
 }
 _SEM_TAGS = {
     Sem.WEAK: "WEAK",
@@ -93,6 +97,45 @@ class CollectiveUse:
     """Number of events before it."""
 
 
+@dataclass(slots=True)
+class Building:
+    """An asynchronous operation while its events are added (`structure.Operation` when all are there).
+
+    `kind`: the groups that it can belong to, None where it completes otherwise.
+    """
+
+    index: int
+    thread: int
+    instruction: Instruction
+    after: int
+    guard: Value
+    kind: Group | None = None
+    events: list[int] = field(default_factory=list)
+    within: list[tuple[int, int]] = field(default_factory=list)
+    complete: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Commit:
+    """A commit of a group, after the events so far: `position` of them."""
+
+    thread: int
+    kind: Group
+    guard: Value
+    position: int
+
+
+@dataclass(slots=True)
+class GroupWait:
+    """A wait for all but the `pending` latest groups; `event` is its POINT."""
+
+    thread: int
+    kind: Group
+    event: int
+    pending: int
+    reads_only: bool
+
+
 class State:
     """A thread's registers at one point, under one path."""
 
@@ -128,6 +171,12 @@ class Draft:
     barriers: list[BarrierUse] = field(default_factory=list)
     collectives: list[CollectiveUse] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    operations: list[Building] = field(default_factory=list)
+    """Asynchronous operations so far; see `operations`."""
+    choices: list[tuple[int, ...]] = field(default_factory=list)
+    """What each free choice of the execution may be."""
+    commits: list[Commit] = field(default_factory=list)
+    waits: list[GroupWait] = field(default_factory=list)
     groups: int = 0
     placeholders: int = 0
     _windows: dict[Place, Windows] = field(default_factory=dict)
@@ -147,6 +196,11 @@ class Draft:
             ctas = (t.place.cta for t in self.test.threads if t.place.cluster == cluster)
             found = self._mates[cluster] = frozenset(ctas)
         return found
+
+    def choice(self, options: tuple[int, ...], width: int) -> Value:
+        """A free choice of the execution between numbers."""
+        self.choices.append(options)
+        return self.values.choice(len(self.choices) - 1, width)
 
     def placeholder(self, width: int) -> Value:
         self.placeholders += 1
@@ -170,6 +224,7 @@ class Draft:
     def _lists(self) -> list[list[Any]]:
         return [
             self.events, self.blocking, self.bounds, self.misuses, self.barriers, self.collectives, self.notes,
+            self.operations, self.choices, self.commits, self.waits,
         ]  # fmt: skip
 
 
@@ -270,6 +325,9 @@ class Step:
         rmw: int | None = None,
         reduction: bool = False,
         group: int | None = None,
+        operation: Building | None = None,
+        cta: int | None = None,
+        marks: Mapping[str, Value] | None = None,
     ) -> int:
         """Adds an event and gives its index; a READ gets its `read` node as value."""
         draft = self.draft
@@ -292,9 +350,14 @@ class Step:
                 rmw,
                 reduction,
                 group,
-                tags,
+                tags if operation is None else tags | _ASYNCHRONOUS,
+                None if operation is None else operation.index,
+                cta,
+                marks,
             )
         )
+        if operation is not None:
+            operation.events.append(index)
         control = self.state.control | self.predicate_taint
         if control:
             draft.control[index] = control

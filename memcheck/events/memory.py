@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from memcheck.events import phase
 from memcheck.events.windows import GLOBAL_BASE, MULTIMEM_BASE, MULTIMEM_STRIDE, SHARED_BASE, SHARED_BITS, ctas
 from memcheck.language.test import Test, Variable, VariableKind
 from memcheck.ptx.qualifiers import Proxy, Space
@@ -136,6 +137,8 @@ class _Layout:
         for base, cta in self._bases(variable, size):
             regions.append(Region(variable.name, base, size, base, variable.space, cta))
             for element, number in enumerate(variable.init):
+                if variable.kind is VariableKind.MBARRIER:
+                    number = phase.fresh(number)
                 for byte in range(width):
                     self.initial[base + element * width + byte] = number >> (8 * byte) & 255
         return tuple(regions)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from memcheck.events.dependencies import rows_of, semantic
 from memcheck.events.memory import Memory
 from memcheck.events.structure import Event, RendezvousKind, Structure
+from memcheck.events.value import Value
 from memcheck.language.test import Place
-from memcheck.ptx.qualifiers import Scope
+from memcheck.ptx.instructions import Fence, ProxyFence, Restriction
+from memcheck.ptx.qualifiers import Scope, Space
 
 Rows = tuple[int, ...]
 Access = tuple[int, int]
@@ -47,12 +49,55 @@ def barrier_candidates(structure: Structure, name: str) -> Rows:
     return result
 
 
-def address_set(memory: Memory, name: str, access: Access) -> bool:
-    """Whether an access belongs to an ADDRESS set: SHARED."""
+def address_set(structure: Structure, name: str, event: Event, address: int) -> bool:
+    """Whether an access at `address` belongs to an ADDRESS set: SHARED, REMOTE."""
+    region = structure.memory.region(address, event.size)
+    if region is None or region.cta is None:
+        return False
+    if name == "REMOTE":
+        return event.thread >= 0 and region.cta != _place(structure, event).cta
     if name != "SHARED":
         raise KeyError(name)
-    region = memory.region(*access)
-    return region is not None and region.cta is not None
+    return True
+
+
+def covers(structure: Structure, fence: Event, start: int | None, event: Event, address: int) -> bool:
+    """Whether a fence (at `start`, where it has an address) is for the object that an access is to (9.7.15.4)."""
+    instruction = fence.instruction
+    space: Space | None = None
+    if isinstance(instruction, Fence | ProxyFence) and instruction.restriction is not None:
+        space = _RESTRICTED_TO.get(instruction.restriction)
+    elif isinstance(instruction, ProxyFence):
+        space = instruction.space
+    if start is not None:
+        return start <= address and address + event.size <= start + fence.size
+    if space is None:
+        return True
+    region = structure.memory.region(address, event.size)
+    place = _place(structure, fence)
+    if region is None:
+        return False
+    if space is Space.SHARED_CTA:
+        return region.cta == place.cta
+    if space is Space.SHARED_CLUSTER:
+        return any(t.place.cta == region.cta and t.place.cluster == place.cluster for t in structure.test.threads)
+    return region.cta is None
+
+
+_RESTRICTED_TO = {Restriction.SHARED_CTA: Space.SHARED_CTA, Restriction.SHARED_CLUSTER: Space.SHARED_CLUSTER}
+
+
+def residents(structure: Structure, event: Event, address: int) -> int:
+    """Mask of the events in program order of the CTA whose shared memory a REMOTE access is to; 0 for others."""
+    if not address_set(structure, "REMOTE", event, address):
+        return 0
+    region = structure.memory.region(address, event.size)
+    assert region is not None
+    return sum(
+        1 << e.index
+        for e in structure.events[1:]
+        if e.operation is None and _place(structure, e).cta == region.cta
+    )
 
 
 def address_relation(memory: Memory, name: str, first: Access, second: Access) -> bool:
@@ -72,6 +117,18 @@ def address_relation(memory: Memory, name: str, first: Access, second: Access) -
     if name in ("overlap", "voverlap"):
         return p < q + m and q < p + n
     raise KeyError(name)
+
+
+def value_set(structure: Structure, name: str) -> Mapping[int, Value]:
+    """The events that may be in a VALUE set, with when they are."""
+    return {e.index: e.marks[name] for e in structure.events if e.marks is not None and name in e.marks}
+
+
+def value_relation(structure: Structure, name: str) -> Mapping[tuple[int, int], Value]:
+    """The pairs that may be in a VALUE relation, with when they are."""
+    if name != "grouped":
+        raise KeyError(name)
+    return structure.grouped
 
 
 def includes(scope: Scope, here: Place, there: Place) -> bool:
@@ -100,8 +157,11 @@ def _po(structure: Structure) -> Rows:
         if event.unordered_group is not None:
             groups[event.unordered_group] = groups.get(event.unordered_group, 0) | 1 << event.index
     rows = []
+    detached = sum(1 << e.index for e in structure.events if e.operation is not None)
     for event in structure.events:
-        row = 0 if event.thread < 0 else masks[event.thread] >> event.index + 1 << event.index + 1
+        row = 0
+        if event.thread >= 0 and event.operation is None:
+            row = (masks[event.thread] & ~detached) >> event.index + 1 << event.index + 1
         if event.unordered_group is not None:
             row &= ~groups[event.unordered_group]
         rows.append(row)
@@ -159,9 +219,62 @@ def _sr(structure: Structure) -> Rows:
 def _scta(structure: Structure) -> Rows:
     masks: dict[int, int] = {}
     for event in structure.events[1:]:
-        cta = _place(structure, event).cta
+        cta = _cta(structure, event)
         masks[cta] = masks.get(cta, 0) | 1 << event.index
-    return tuple(0 if e.thread < 0 else masks[_place(structure, e).cta] for e in structure.events)
+    return tuple(0 if e.thread < 0 else masks[_cta(structure, e)] for e in structure.events)
+
+
+def _cta(structure: Structure, event: Event) -> int:
+    return _place(structure, event).cta if event.cta is None else event.cta
+
+
+def _issue(structure: Structure) -> Rows:
+    rows = [0] * len(structure.events)
+    for operation in structure.operations:
+        mask = sum(1 << e for e in operation.events)
+        for event in structure.events[1 : operation.after]:
+            if event.thread == operation.thread and event.operation is None:
+                rows[event.index] |= mask
+    return tuple(rows)
+
+
+def _rows(structure: Structure, pairs: Iterable[tuple[int, int]]) -> Rows:
+    rows = [0] * len(structure.events)
+    for first, second in pairs:
+        rows[first] |= 1 << second
+    return tuple(rows)
+
+
+def _within(structure: Structure) -> Rows:
+    return _rows(structure, (pair for operation in structure.operations for pair in operation.within))
+
+
+def _complete(structure: Structure) -> Rows:
+    return _rows(structure, (pair for operation in structure.operations for pair in operation.complete))
+
+
+def _grid(structure: Structure) -> Rows:
+    rows = [0] * len(structure.events)
+    waits = program_set(structure, "GRID_WAIT")
+    masks = _by_thread(structure)
+    for order in structure.grids:
+        later = sum(masks.get(t, 0) for t in order.after)
+        for thread in order.before:
+            for event in structure.events:
+                if event.thread == thread:
+                    rows[event.index] |= later & waits if order.programmatic else later
+    return tuple(rows)
+
+
+def _launch(structure: Structure) -> Rows:
+    rows = [0] * len(structure.events)
+    launches, masks = program_set(structure, "LAUNCH"), _by_thread(structure)
+    for order in structure.grids:
+        later = sum(masks.get(t, 0) for t in order.after)
+        for event in structure.events:
+            if order.programmatic and launches >> event.index & 1 and event.thread in order.before:
+                rows[event.index] |= later
+    return tuple(rows)
 
 
 def _ctrl(structure: Structure) -> Rows:
@@ -230,6 +343,11 @@ _RELATIONS: dict[str, Callable[[Structure], Rows]] = {
     "ext": _ext,
     "sr": _sr,
     "scta": _scta,
+    "issue": _issue,
+    "within": _within,
+    "complete": _complete,
+    "grid": _grid,
+    "launch": _launch,
     "addr": _addr,
     "data": _data,
     "ctrl": _ctrl,

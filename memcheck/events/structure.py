@@ -27,11 +27,16 @@ class Kind(Enum):
     """Memory fence (8.8) or proxy fence; the instruction says which."""
     BARRIER = "B"
     """bar, barrier.cluster, bar.warp.sync: an arrival, a wait or both."""
+    POINT = "P"
+    """A place in program order that something outside it refers to: a wait for a group, griddepcontrol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
     """One event. Events of a structure are numbered by thread, then in program order; 0 is W0.
+
+    An asynchronous event (8.9.1.1) stands where its instruction does, and is in no program order; `operation` says
+    of what it is a part.
 
     An atomic is a READ and, next in program order, a WRITE whose `rmw` is the read's index. A vector access is one
     event a scalar element; those events are in po in element order, but `unordered_group` (equal number: elements of
@@ -60,6 +65,39 @@ class Event:
     unordered_group: int | None = None
     tags: frozenset[str] = frozenset()
     """The static base sets of `vocabulary` that it is in."""
+    operation: int | None = None
+    """Index into `Structure.operations`; None: the event is in program order."""
+    cta: int | None = None
+    """The thread block that it counts as executed in, where that is not the thread's (rule 2 of 8.9.5)."""
+    marks: Mapping[str, Value] | None = None
+    """For sets that depend on values (`Source.VALUE`): when the event, executed, is in them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """One asynchronous operation of `thread` (8.9.1.1).
+
+    `after`: events in program order with a smaller index come before all of its own, by `issue`. `within`: pairs
+    of its events in order. `complete`: an access, its own or an earlier operation's, and the write of the complete-tx
+    or arrive-on that reports it.
+    """
+
+    index: int
+    thread: int
+    instruction: Instruction
+    after: int
+    events: tuple[int, ...]
+    within: tuple[tuple[int, int], ...] = ()
+    complete: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridOrder:
+    """All of `before` (threads) end before `after` start; `programmatic`: before their griddepcontrol.wait only."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    programmatic: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +106,7 @@ class BlockingPoint:
 
     A spin: `passed` over the reads `polled` of its last iteration, `barrier` None.
     A barrier wait: the event index in `barrier`, `passed` None (the execution's generations decide).
+    A wait for the end of other threads (grids): `threads`, the other two None.
     """
 
     thread: int
@@ -76,6 +115,7 @@ class BlockingPoint:
     passed: Value | None
     polled: tuple[int, ...] = ()
     barrier: int | None = None
+    threads: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +199,10 @@ class Structure:
     """Syntactic: for each event the reads that its address comes from (herd's addr)."""
     data_sources: Mapping[int, frozenset[int]] = field(default_factory=dict)
     """Syntactic: for each write the reads that its value comes from (herd's data)."""
+    operations: tuple[Operation, ...] = ()
+    grouped: Mapping[tuple[int, int], Value] = field(default_factory=dict)
+    """(access, wait for a group): when the wait covers the access's group."""
+    grids: tuple[GridOrder, ...] = ()
     bytewise: bool = False
     """Every byte is a cell of its own (option `tearing`), even where bytes are always accessed together."""
     memo: dict[str, object] = field(default_factory=dict, repr=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memcheck.errors import UnsupportedError
-from memcheck.events import barriers, collectives
-from memcheck.events.draft import Draft, State
+from memcheck.events import barriers, collectives, groups
+from memcheck.events.draft import Building, Draft, State
 from memcheck.events.memory import lay_out
 from memcheck.events.observed import looked_at
-from memcheck.events.structure import Event, Kind, Structure
+from memcheck.events.structure import Event, Kind, Operation, Structure
 from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
 from memcheck.events.value import Value
 from memcheck.events.walk import DECIDED, Walk
@@ -30,9 +30,8 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
     ends: list[State | None] = []
     for thread in test.threads:
         ends.append(Walk(draft, thread, bound).run())
-    choices: list[tuple[int, ...]] = []
     if draft.placeholders:
-        ends = _settle(draft, ends, choices)
+        ends = _settle(draft, ends, draft.choices)
     final: dict[Observable, Value] = {}
     for term in looked_at(test):
         if isinstance(term, RegisterTerm):
@@ -52,19 +51,33 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
         misuses=tuple(draft.misuses),
         ends=tuple(draft.values.false if end is None else end.guard for end in ends),
         final_registers=final,
-        choice_domains=tuple(choices),
+        choice_domains=tuple(draft.choices),
         control=draft.control,
         address_sources=draft.address_taint,
         data_sources=draft.data_taint,
         notes=tuple(draft.notes),
+        operations=tuple(map(_finished, draft.operations)),
+        grouped=groups.grouped(draft),
         bytewise=bytewise,
+    )
+
+
+def _finished(building: Building) -> Operation:
+    return Operation(
+        building.index,
+        building.thread,
+        building.instruction,
+        building.after,
+        tuple(building.events),
+        tuple(building.within),
+        tuple(building.complete),
     )
 
 
 def _refuse_undecided(test: Test) -> None:
     """UnsupportedError for the first thing of the test that is legal and has no events yet."""
     for variable in test.variables.values():
-        if variable.kind in (VariableKind.MBARRIER, VariableKind.TENSORMAP):
+        if variable.kind is VariableKind.TENSORMAP:
             raise UnsupportedError(f"`.{variable.kind.value}` declarations are not supported yet.", variable.span)
     for order in test.grid_orders:
         raise UnsupportedError("`order grid` is not supported yet.", order.span)
@@ -111,6 +124,7 @@ def _settle(draft: Draft, ends: list[State | None], choices: list[tuple[int, ...
                 guard=settle(event.guard),
                 address=None if event.address is None else settle(event.address),
                 value=None if event.value is None else settle(event.value),
+                marks=None if event.marks is None else {name: settle(when) for name, when in event.marks.items()},
             )
         draft.blocking = [
             replace(p, guard=settle(p.guard), passed=None if p.passed is None else settle(p.passed))
@@ -123,6 +137,8 @@ def _settle(draft: Draft, ends: list[State | None], choices: list[tuple[int, ...
             use.id = settle(use.id)
             use.count = None if use.count is None else settle(use.count)
             use.source = None if use.source is None else settle(use.source)
+        for commit in draft.commits:
+            commit.guard = settle(commit.guard)
         settled: list[State | None] = []
         for end in ends:
             if end is not None:

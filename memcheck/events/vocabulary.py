@@ -15,6 +15,8 @@ class Source(Enum):
     """The event structure alone."""
     ADDRESS = "address"
     """The addresses of the events (constant in most tests)."""
+    VALUE = "value"
+    """What reads return."""
     CHOICE = "choice"
     """A choice of the execution."""
 
@@ -29,7 +31,7 @@ class Name:
 
 
 _SET, _REL = ExprKind.SET, ExprKind.RELATION
-_P, _A, _C = Source.PROGRAM, Source.ADDRESS, Source.CHOICE
+_P, _A, _V, _C = Source.PROGRAM, Source.ADDRESS, Source.VALUE, Source.CHOICE
 
 VOCABULARY: dict[str, Name] = {
     "_": Name(_SET, _P, "all events"),
@@ -64,14 +66,49 @@ VOCABULARY: dict[str, Name] = {
     "MBARRIER_INIT": Name(_SET, _P, "fence.mbarrier_init"),
     "VOLATILE": Name(_SET, _P, "volatile operations, which are also RLX and SYS"),
     "MMIO": Name(_SET, _P, "mmio operations"),
+    "ASYNC": Name(_SET, _P, "async proxy: accesses and fence.proxy.async of every form"),
+    "TMAP": Name(_SET, _P, "tensormap proxy: reads of tensor maps by copies, and fence.proxy.tensormap"),
+    "PROXY_REL": Name(_SET, _P, "proxy fences that only release: fence.proxy.…::generic.release"),
+    "PROXY_ACQ": Name(_SET, _P, "proxy fences that only acquire: fence.proxy.…::generic.acquire"),
+    "ASYNCHRONOUS": Name(_SET, _P, "all events of asynchronous operations, which are in no program order (8.9.1.1)"),
+    "PIECE": Name(_SET, _P, "accesses of weak copies, which are as many as anyone can tell apart"),
+    "MBAR": Name(_SET, _P, "reads and writes of operations on mbarriers"),
+    "INIT": Name(_SET, _P, "the writes of mbarrier.init"),
+    "INVAL": Name(_SET, _P, "the writes of mbarrier.inval"),
+    "TEST": Name(_SET, _P, "the reads of mbarrier.test_wait and try_wait"),
+    "ARRIVE": Name(_SET, _P, "the writes of operations that arrive on an mbarrier"),
+    "CT": Name(_SET, _P, "the writes of the complete-tx that are part of asynchronous operations"),
+    "AA": Name(_SET, _P, "the writes of the arrive-on of cp.async.mbarrier.arrive"),
+    "GROUP_WAIT": Name(_SET, _P, "waits for groups: cp.async.wait_group and wait_all, of cp.async.bulk, of wgmma"),
+    "NO_GROUP": Name(_SET, _P, "those of them before which the thread commits no group"),
+    "GRID_WAIT": Name(_SET, _P, "griddepcontrol.wait"),
+    "LAUNCH": Name(_SET, _P, "griddepcontrol.launch_dependents"),
+    "TRUE": Name(_SET, _V, "test_wait and try_wait that return true"),
+    "FLIP": Name(_SET, _V, "writes to an mbarrier that complete its phase"),
+    "LAPPED": Name(_SET, _V, "test_wait and try_wait that find their phase two phases behind"),
+    "REMOTE": Name(_SET, _A, "memory operations on the shared memory of a CTA that is not the executing thread's"),
     "SHARED": Name(_SET, _A, "memory operations on shared memory, of whatever CTA"),
-    "po": Name(_REL, _P, "program order, transitive, within a thread; vector elements of one access are unordered"),
+    "po": Name(
+        _REL,
+        _P,
+        "program order, transitive, within a thread; not of vector elements of one access, nor of asynchronous events",
+    ),
     "rmw": Name(_REL, _P, "the read of an atomic to its write"),
     "id": Name(_REL, _P, "identity"),
     "int": Name(_REL, _P, "events of the same thread (W0 is in none)"),
     "ext": Name(_REL, _P, "events of different threads; W0 is external to all"),
     "sr": Name(_REL, _P, "both have a scope that includes the thread of the other; not W0"),
-    "scta": Name(_REL, _P, "executed in the same CTA; not W0"),
+    "scta": Name(_REL, _P, "executed in the same CTA, or asynchronously on shared memory of it; not W0"),
+    "issue": Name(_REL, _P, "what precedes an asynchronous operation in its thread, to each event of the operation"),
+    "within": Name(_REL, _P, "the order inside one operation: a read and the write of what it read"),
+    "complete": Name(_REL, _P, "an asynchronous access to the write of the complete-tx or arrive-on that reports it"),
+    "grouped": Name(_REL, _V, "an asynchronous access to a wait that covers its group; a .read covers only reads"),
+    "grid": Name(
+        _REL, _P, "events of a grid to those of a grid that starts after it has ended, or to its griddepcontrol.wait"
+    ),
+    "launch": Name(_REL, _P, "griddepcontrol.launch_dependents to the events of the dependent grids"),
+    "covers": Name(_REL, _A, "a fence to the memory operations on objects that it is for: of its space, of its bytes"),
+    "home": Name(_REL, _A, "REMOTE operations to the events in program order of threads of the CTA that has the bytes"),
     "addr": Name(_REL, _P, "syntactic address dependency, from a read"),
     "data": Name(_REL, _P, "syntactic data dependency, from a read to a write"),
     "ctrl": Name(_REL, _P, "syntactic control dependency, from a read to all that follows a branch on it"),

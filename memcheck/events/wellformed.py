@@ -5,13 +5,23 @@ Independent of every engine: all from the choices that `Execution` holds and the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from memcheck.events.execution import Execution
 from memcheck.events.generations import SYNCHRONIZES, Meeting, by_thread
 from memcheck.events.observed import location, looked_at
-from memcheck.events.relations import address_relation, address_set, barrier_candidates, program_relation, program_set
+from memcheck.events.relations import (
+    address_relation,
+    address_set,
+    barrier_candidates,
+    covers,
+    program_relation,
+    program_set,
+    residents,
+    value_relation,
+    value_set,
+)
 from memcheck.events.structure import INITIAL, BlockingPoint, Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
 from memcheck.events.vocabulary import VOCABULARY, Source
@@ -82,6 +92,8 @@ class _Concrete:
         """Whether a blocking point that was met lets its thread go on."""
         if point.passed is not None:
             return bool(self.value(point.passed))
+        if point.threads:
+            return all(self.ended(thread) for thread in point.threads)
         taking_part = [
             (number, a.event)
             for number, rendezvous in enumerate(self.structure.rendezvous)
@@ -288,6 +300,13 @@ def base(execution: Execution) -> dict[str, int | Rows]:
     result = dict(_unchosen(concrete))
     mask = sum(1 << i for i in execution.executed)
     chosen = dict(_chosen(concrete))
+    for name, entry in VOCABULARY.items():
+        if entry.source is Source.VALUE and entry.kind is ExprKind.SET:
+            members = value_set(concrete.structure, name).items()
+            result[name] = mask & sum(1 << i for i, when in members if i in execution.executed and concrete.value(when))
+        elif entry.source is Source.VALUE:
+            pairs = value_relation(concrete.structure, name).items()
+            chosen[name] = _rows_of(concrete, [pair for pair, when in pairs if concrete.value(when)])
     chosen["fr"] = from_read(execution, chosen["co"])
     for name, rows in chosen.items():
         result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
@@ -313,10 +332,12 @@ def _unchosen(concrete: _Concrete) -> Mapping[str, int | Rows]:
     mask = sum(1 << i for i in executed)
     result: dict[str, int | Rows] = {}
     for name, entry in VOCABULARY.items():
+        if entry.source is Source.VALUE:
+            continue
         if entry.kind is ExprKind.SET:
             chosen = program_set(structure, name) if entry.source is Source.PROGRAM else _addressed(concrete, name)
             result[name] = chosen & mask
-        elif entry.source is not Source.CHOICE:
+        elif entry.source in (Source.PROGRAM, Source.ADDRESS):
             of_program = entry.source is Source.PROGRAM
             rows = program_relation(structure, name) if of_program else _related(concrete, name)
             result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
@@ -325,11 +346,11 @@ def _unchosen(concrete: _Concrete) -> Mapping[str, int | Rows]:
 
 
 def _addressed(concrete: _Concrete, name: str) -> int:
-    memory, result = concrete.structure.memory, 0
+    result = 0
     for index in concrete.bytes:
         event = concrete.events[index]
         address = concrete.address(event)
-        if address is not None and address_set(memory, name, (address, event.size)):
+        if address is not None and address_set(concrete.structure, name, event, address):
             result |= 1 << index
     return result
 
@@ -338,6 +359,8 @@ def _related(concrete: _Concrete, name: str) -> Rows:
     if name == "po-loc":
         po, loc = program_relation(concrete.structure, "po"), _related(concrete, "loc")
         return tuple(a & b for a, b in zip(po, loc, strict=True))
+    if name in ("covers", "home"):
+        return _of_objects(concrete, name)
     memory = concrete.structure.memory
     rows = [0] * len(concrete.events)
     accesses = {i: (concrete.address(concrete.events[i]) or 0, concrete.events[i].size) for i in concrete.bytes}
@@ -350,9 +373,31 @@ def _related(concrete: _Concrete, name: str) -> Rows:
     return tuple(rows)
 
 
+def _of_objects(concrete: _Concrete, name: str) -> Rows:
+    """`covers` and `home`."""
+    structure, rows = concrete.structure, [0] * len(concrete.events)
+    for index in concrete.bytes:
+        event = concrete.events[index]
+        address = concrete.address(event) or 0
+        if name == "home":
+            rows[index] = residents(structure, event, address)
+            continue
+        for fence in concrete.events:
+            if fence.kind is Kind.FENCE and covers(structure, fence, concrete.address(fence), event, address):
+                rows[fence.index] |= 1 << index
+    return tuple(rows)
+
+
+def _rows_of(concrete: _Concrete, pairs: Iterable[tuple[int, int]]) -> Rows:
+    rows = [0] * len(concrete.events)
+    for i, j in pairs:
+        rows[i] |= 1 << j
+    return tuple(rows)
+
+
 def _chosen(concrete: _Concrete) -> Mapping[str, Rows]:
     """The CHOICE relations but fr."""
-    execution, size = concrete.execution, len(concrete.events)
+    execution = concrete.execution
     pairs: dict[str, list[tuple[int, int]]] = {
         "rf": [(write, read) for (read, _), write in execution.rf.items()],
         "co": list(execution.co),
@@ -382,10 +427,4 @@ def _chosen(concrete: _Concrete) -> Mapping[str, Rows]:
         pairs["exited"] += meeting.exited(threads)
         for name in ("rearrive", "mismatch"):
             pairs[name] += meeting.together(barrier_candidates(concrete.structure, name))
-    result = {}
-    for name, listed in pairs.items():
-        rows = [0] * size
-        for i, j in listed:
-            rows[i] |= 1 << j
-        result[name] = tuple(rows)
-    return result
+    return {name: _rows_of(concrete, listed) for name, listed in pairs.items()}

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import z3
 
 from memcheck.events.domains import analyse
-from memcheck.events.relations import barrier_candidates, program_relation, program_set
+from memcheck.events.relations import (
+    address_set,
+    barrier_candidates,
+    covers,
+    program_relation,
+    program_set,
+    residents,
+    value_relation,
+    value_set,
+)
 from memcheck.events.structure import INITIAL, Kind, RendezvousKind, Structure
+from memcheck.events.value import Value
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.plain.accesses import Accesses, Cell, Spot
 from memcheck.plain.algebra import Table
@@ -68,6 +79,8 @@ class Choices:
         stack = [v for e in self.events for v in (e.guard, e.address, e.value) if v is not None]
         stack += [*self.structure.ends, *self.structure.final_registers.values()]
         stack += [m.condition for m in self.structure.misuses]
+        stack += [v for e in self.events for v in (e.marks or {}).values()]
+        stack += self.structure.grouped.values()
         stack += [a.member for r in self.structure.rendezvous for a in r.arrivals]
         stack += [v for p in self.structure.blocking for v in (p.guard, p.passed) if v is not None]
         seen = set()
@@ -159,8 +172,10 @@ class Choices:
             return self._base_set(name)
         if entry.source is Source.PROGRAM:
             return self._happen(pairs(program_relation(self.structure, name)))
+        if entry.source is Source.VALUE:
+            return self._valued(value_relation(self.structure, name))
         if entry.source is Source.ADDRESS:
-            return self._address_relation(name)
+            return self._of_objects(name) if name in ("covers", "home") else self._address_relation(name)
         match name:
             case "rf":
                 return self._rf()
@@ -188,19 +203,46 @@ class Choices:
                 raise KeyError(name)
 
     def _base_set(self, name: str) -> Table:
-        if name == "SHARED":
+        source = VOCABULARY[name].source
+        if source is Source.ADDRESS:
             return {
-                (e.index,): conj(self.executed[e.index], self._is_shared(e.index)) for e in self.accesses.operations
+                (e.index,): conj(self.executed[e.index], self._placed(name, e.index)) for e in self.accesses.operations
             }
+        if source is Source.VALUE:
+            return self._valued({(event,): when for event, when in value_set(self.structure, name).items()})
         return {
             (i,): self.executed[i] for i in bits(program_set(self.structure, name)) if self.executed[i] is not False
         }
 
-    def _is_shared(self, event: int) -> Truth:
-        size, memory = self.events[event].size, self.structure.memory
-        spots = self.accesses.spots[event]
-        regions = [(spot, memory.region(spot.address, size)) for spot in spots]
-        return disj_all(spot.when for spot, region in regions if region is not None and region.cta is not None)
+    def _placed(self, name: str, event: int) -> Truth:
+        """The access is in an ADDRESS set."""
+        node = self.events[event]
+        return disj_all(
+            spot.when
+            for spot in self.accesses.spots[event]
+            if address_set(self.structure, name, node, spot.address)
+        )
+
+    def _valued(self, conditions: Mapping[Any, Value]) -> Table:
+        found: Table = {
+            key: conj(*(self.executed[i] for i in key), self.terms.truth(when)) for key, when in conditions.items()
+        }
+        return {key: truth for key, truth in found.items() if truth is not False}
+
+    def _of_objects(self, name: str) -> Table:
+        """`covers` and `home`, spot by spot."""
+        ways: dict[tuple[int, ...], list[Truth]] = {}
+        for event in self.accesses.operations:
+            for spot in self.accesses.spots[event.index]:
+                if name == "home":
+                    for resident in bits(residents(self.structure, event, spot.address)):
+                        ways.setdefault((event.index, resident), []).append(spot.when)
+                    continue
+                for fence in self.events:
+                    start = None if fence.address is None else fence.address.payload
+                    if fence.kind is Kind.FENCE and covers(self.structure, fence, start, event, spot.address):
+                        ways.setdefault((fence.index, event.index), []).append(spot.when)
+        return {(i, j): conj(self.executed[i], self.executed[j], disj_all(when)) for (i, j), when in ways.items()}
 
     def _happen(self, edges: list[tuple[int, int]]) -> Table:
         found: Table = {(i, j): conj(self.executed[i], self.executed[j]) for i, j in edges}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memcheck.events.structure import BlockingPoint, Structure
+from memcheck.events.structure import Structure
 from memcheck.plain.terms import Terms
 from memcheck.plain.truth import Truth, conj, conj_all, disj, implies, neg
 
@@ -16,36 +16,38 @@ class Happening:
         self.structure = structure
         self.terms = terms
         self._waits_in_vain = waits_in_vain
-        self._passed = [self._over(point) for point in structure.blocking]
+        self._known: dict[int, Truth] = {}
         self.executed: dict[int, Truth] = {event.index: self._executes(event.index) for event in structure.events}
 
-    def _over(self, point: BlockingPoint) -> Truth:
+    def _over(self, index: int) -> Truth:
         """Not met, or passed."""
-        if point.passed is not None:
-            passed = self.terms.truth(point.passed)
-        else:
-            assert point.barrier is not None
-            passed = neg(self._waits_in_vain(point.barrier))
-        return implies(self.terms.truth(point.guard), passed)
+        if index not in self._known:
+            point = self.structure.blocking[index]
+            if point.passed is not None:
+                passed = self.terms.truth(point.passed)
+            elif point.threads:
+                passed = conj_all(self.ended(thread) for thread in point.threads)
+            else:
+                assert point.barrier is not None
+                passed = neg(self._waits_in_vain(point.barrier))
+            self._known[index] = implies(self.terms.truth(point.guard), passed)
+        return self._known[index]
+
+    def _points(self, thread: int) -> list[int]:
+        return [index for index, point in enumerate(self.structure.blocking) if point.thread == thread]
 
     def _executes(self, event: int) -> Truth:
         node = self.structure.events[event]
-        over = [
-            passed
-            for point, passed in zip(self.structure.blocking, self._passed, strict=True)
-            if point.thread == node.thread and point.before <= event
-        ]
+        over = [self._over(i) for i in self._points(node.thread) if self.structure.blocking[i].before <= event]
         return conj(self.terms.truth(node.guard), *over)
 
     def stopped(self, index: int) -> Truth:
         """The thread waits for ever at this blocking point: it gets there and does not pass."""
-        point = self.structure.blocking[index]
-        earlier = [self._passed[i] for i in range(index) if self.structure.blocking[i].thread == point.thread]
-        return conj(*earlier, neg(self._passed[index]))
+        earlier = [self._over(i) for i in self._points(self.structure.blocking[index].thread) if i < index]
+        return conj(*earlier, neg(self._over(index)))
 
     def ended(self, thread: int) -> Truth:
-        over = [p for point, p in zip(self.structure.blocking, self._passed, strict=True) if point.thread == thread]
-        return conj(self.terms.truth(self.structure.ends[thread]), *over)
+        return conj(self.terms.truth(self.structure.ends[thread]), *map(self._over, self._points(thread)))
 
     def all_end(self) -> Truth:
         return conj_all(self.ended(thread) for thread in range(len(self.structure.ends)))
