@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memcheck.errors import SourceError
 from memcheck.events.memory import Memory
@@ -14,10 +14,12 @@ from memcheck.events.structure import BlockingPoint, Event, Kind, LoopBound, Mis
 from memcheck.events.value import Value, Values
 from memcheck.events.windows import SHARED_SPACES, Windows
 from memcheck.language.test import Place, Test, Thread, VariableKind
-from memcheck.ptx.asynchronous import Group
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import AddressOf, Immediate, Operand, Register
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem
+
+if TYPE_CHECKING:
+    from memcheck.ptx.asynchronous import Group
 
 Taint = frozenset[int]
 """Read events from which a register's value comes, as the text says."""
@@ -177,6 +179,8 @@ class Draft:
     """What each free choice of the execution may be."""
     commits: list[Commit] = field(default_factory=list)
     waits: list[GroupWait] = field(default_factory=list)
+    spinning: bool = False
+    """The instruction is in the one round of a spin."""
     groups: int = 0
     placeholders: int = 0
     _windows: dict[Place, Windows] = field(default_factory=dict)

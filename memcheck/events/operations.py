@@ -97,6 +97,7 @@ def transact(
         rmw=read, reduction=not result, operation=operation, cta=cta,
         marks={"FLIP": values.both(live, change.completes)},
     )  # fmt: skip
+    draft.data_taint[write] = frozenset((read,))
     step.misuse(values.negate(live), NOT_LIVE, write)
     step.misuse(values.both(live, change.overflows), OUT_OF_RANGE, write)
     return read, change

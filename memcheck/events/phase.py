@@ -24,6 +24,13 @@ def fresh(count: int) -> int:
     return 1 << _LIVE | count << _EXPECTED | count << _PENDING
 
 
+def initial(values: Values, count: Value) -> Value:
+    """`fresh` of a count that is a value, 32 bits."""
+    field = values.extract(count, 0, 20)
+    low = values.concat(field, values.const(0, _PENDING))
+    return values.concat(values.const(1 << 2, 3), values.concat(field, low))
+
+
 class Counts(NamedTuple):
     """A word, a number, taken apart. `transactions`: the tx-count, signed."""
 

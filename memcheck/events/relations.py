@@ -94,9 +94,7 @@ def residents(structure: Structure, event: Event, address: int) -> int:
     region = structure.memory.region(address, event.size)
     assert region is not None
     return sum(
-        1 << e.index
-        for e in structure.events[1:]
-        if e.operation is None and _place(structure, e).cta == region.cta
+        1 << e.index for e in structure.events[1:] if e.operation is None and _place(structure, e).cta == region.cta
     )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from memcheck.errors import UnsupportedError
-from memcheck.events import barriers, collectives, groups
+from memcheck.events import barriers, collectives
 from memcheck.events.draft import Building, Draft, State
 from memcheck.events.memory import lay_out
 from memcheck.events.observed import looked_at
-from memcheck.events.structure import Event, Kind, Operation, Structure
+from memcheck.events.structure import Event, GridOrder, Kind, Operation, Structure
 from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
 from memcheck.events.value import Value
-from memcheck.events.walk import DECIDED, Walk
+from memcheck.events.walk import Walk, handler_of
 from memcheck.language.test import Observable, RegisterTerm, Test, VariableKind
-from memcheck.ptx.instructions import Instruction
+from memcheck.ptx.instructions import Branch, Exit, Instruction
 
 
 def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
@@ -57,9 +58,26 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
         data_sources=draft.data_taint,
         notes=tuple(draft.notes),
         operations=tuple(map(_finished, draft.operations)),
-        grouped=groups.grouped(draft),
+        grouped=_grouped(draft),
+        grids=_grids(test),
         bytewise=bytewise,
     )
+
+
+def _grouped(draft: Draft) -> Mapping[tuple[int, int], Value]:
+    if not draft.waits:
+        return {}
+    from memcheck.events.groups import grouped
+
+    return grouped(draft)
+
+
+def _grids(test: Test) -> tuple[GridOrder, ...]:
+    if not test.grid_orders:
+        return ()
+    from memcheck.events.grids import orders
+
+    return orders(test)
 
 
 def _finished(building: Building) -> Operation:
@@ -79,11 +97,9 @@ def _refuse_undecided(test: Test) -> None:
     for variable in test.variables.values():
         if variable.kind is VariableKind.TENSORMAP:
             raise UnsupportedError(f"`.{variable.kind.value}` declarations are not supported yet.", variable.span)
-    for order in test.grid_orders:
-        raise UnsupportedError("`order grid` is not supported yet.", order.span)
     for thread in test.threads:
         for instruction in thread.body:
-            if type(instruction) not in DECIDED:
+            if not isinstance(instruction, Branch | Exit) and handler_of(type(instruction)) is None:
                 raise UnsupportedError(f"{_opcode(instruction)} is not supported yet.", instruction.span)
 
 

@@ -34,8 +34,18 @@ HANDLERS: dict[type[ptx.Instruction], Handler] = {
     ptx.Arithmetic: registers.arithmetic_instruction,
     ptx.Nop: lambda _step: None,
 }
-DECIDED = frozenset((*HANDLERS, ptx.Branch, ptx.Exit))
-"""Instructions that have a meaning here; the others are legal PTX that this version does not decide."""
+"""What the synchronous instructions do; `asynchronous` has the others, and is imported for tests with such."""
+
+
+def handler_of(kind: type[ptx.Instruction]) -> Handler | None:
+    """What an instruction does; None for legal PTX that this version does not decide."""
+    found = HANDLERS.get(kind)
+    if found is None:
+        from memcheck.events.asynchronous import HANDLERS as ASYNCHRONOUS
+
+        found = ASYNCHRONOUS.get(kind)
+    return found
+
 
 Node = tuple[int, tuple[int, ...]]
 """An instruction and the rounds so far of the loops around it, outermost first."""
@@ -86,6 +96,10 @@ class Walk:
     def run(self) -> State | None:
         """Visits everything; the state at the thread's end, None where it cannot end."""
         body = self.thread.body
+        if self.draft.test.grid_orders:
+            from memcheck.events.grids import start
+
+            start(self.draft, self.thread)
         state = self.initial()
         if not any(isinstance(instruction, ptx.Branch | ptx.Exit) for instruction in body):
             for instruction in body:
@@ -107,7 +121,9 @@ class Walk:
         return end
 
     def perform(self, state: State, instruction: ptx.Instruction) -> None:
-        handler = HANDLERS[type(instruction)]
+        self.draft.spinning = bool(self.spins)
+        handler = handler_of(type(instruction))
+        assert handler is not None
         step = Step(self.draft, self.thread, state, instruction)
         if step.guard is not self.values.false:
             handler(step)
