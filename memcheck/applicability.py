@@ -14,6 +14,8 @@ NEEDS = {
     "RESTRICTED": ("F", "fences with .sync_restrict"),
     "MBARRIER_INIT": ("F", "fence.mbarrier_init"),
     "RO": ("GEN", "the readonly proxy and .nc"),
+    "MBAR": ("sr", "operations on mbarriers"),
+    "ASYNCHRONOUS": ("po", "asynchronous operations"),
 }
 """Event classes by the vocabulary's set, which a model must mention to order them, with words for people.
 
@@ -40,6 +42,8 @@ def gaps(structure: Structure, model: Model) -> list[Remark]:
     if stray:
         words = f"{model.name} cannot tell .sync_restrict::shared::cta from shared memory of another CTA"
         found.append(remark(structure, "not in this model", words, stray))
+    if structure.grids and "grid" not in model.names:
+        found.append(Remark("not in this model", f"{model.name} has no rule for grids in an order"))
     relations = {r.kind.value for r in structure.rendezvous}
     for kind, name in (("warp", "warpbar"), ("cluster", "clusterbar")):
         if kind in relations and name not in model.names:

@@ -223,7 +223,8 @@ class Base:
                 return self.executed(pair)
             event = self.events[pair]
             if entry.source is Source.VALUE:
-                return clauses.both((self.executed(pair), self.reads.values.is_true(value_set(self.structure, name)[pair])))
+                when = value_set(self.structure, name)[pair]
+                return clauses.both((self.executed(pair), self.reads.values.is_true(when)))
             prints = self.accesses.footprints[pair]
             inside = [f for f in prints if address_set(self.structure, name, event, f.address)]
             return clauses.both((self.executed(pair), clauses.either([self.reads.there(f) for f in inside])))

@@ -15,6 +15,8 @@ State = tuple[int, ...]
 VOIDING: Mapping[str, str] = {
     "mixed-size-race": "mixed-size-race",
     "readonly-write": "undefined-behaviour: a location read through the readonly proxy or .nc is written by the kernel",
+    "mbarrier-bytes": "undefined-behaviour: the bytes of a live mbarrier are accessed as data",
+    "exited-cta": "undefined-behaviour: shared memory of a CTA whose threads may all have exited",
     "barrier-rearrival": "undefined-behaviour: a warp arrives again before its generation is known to be over",
     "barrier-mismatch": "undefined-behaviour: operations that may meet on one barrier differ in count or mix red",
 }

@@ -8,6 +8,9 @@ from memcheck.errors import MemcheckError
 
 OPTIONS: dict[str, str] = {
     "tearing": "a scalar read may mix bytes of racing writes of the same size (the letter of 8.10.3)",
+    "owner-scope": "the CTA that has an mbarrier executes the complete-tx of copies there, not the issuing thread's",
+    "strict-mbarrier-chain": "links between operations on an mbarrier count only where these are morally strong",
+    "cross-proxy-strong": "strong accesses of scope gpu or sys may be morally strong across generic and async proxy",
     "rmw-one-operation": "an atomic is one operation: what its write is observed by also bounds what it reads",
 }
 """All options by name, with what they change."""

@@ -11,6 +11,7 @@ from memcheck.events.memory import Region
 from memcheck.events.structure import Kind
 from memcheck.events.value import Value
 from memcheck.events.windows import MULTIMEM_STRIDE, SHARED_SPACES
+from memcheck.language.test import VariableKind
 from memcheck.ptx.instructions import Atom, AtomOp, Fence, Load, Multimem, MultimemKind, ProxyFence, Restriction, Store
 from memcheck.ptx.operands import Address, AddressOf
 from memcheck.ptx.qualifiers import FenceProxy, Proxy, Scope, Sem, Space
@@ -58,9 +59,11 @@ def _fits(step: Step, address: Value, size: int, regions: Sequence[Region]) -> V
     return result
 
 
-def _allowed(step: Step, region: Region, space: Space, proxy: Proxy, writes: bool) -> bool:
-    """Whether an access of this space may touch a region."""
+def _allowed(step: Step, region: Region, space: Space, proxy: Proxy, writes: bool, of_object: bool) -> bool:
+    """Whether an access of this space may touch a region; `of_object`: an operation on an mbarrier."""
     place = step.thread.place
+    if _is_mbarrier(step, region) and not of_object:
+        return False
     if region.cta is not None:
         if region.cta != place.cta and (space is Space.SHARED_CTA or region.cta not in step.draft.mates(place.cluster)):
             return False
@@ -75,10 +78,22 @@ def _allowed(step: Step, region: Region, space: Space, proxy: Proxy, writes: boo
     return space is Space.GENERIC or region.space is space
 
 
+def _is_mbarrier(step: Step, region: Region) -> bool:
+    variable = step.draft.test.variables.get(region.variable)
+    return variable is not None and variable.kind is VariableKind.MBARRIER
+
+
 def check_address(
-    step: Step, operand: Address, address: Value, total: int, space: Space, proxy: Proxy, writes: bool
+    step: Step,
+    operand: Address,
+    address: Value,
+    total: int,
+    space: Space,
+    proxy: Proxy,
+    writes: bool,
+    of_object: bool = False,
 ) -> list[tuple[Value, str, str]]:
-    """What can be wrong with an access of `total` bytes: (condition, rule, message)."""
+    """What can be wrong with an access of `total` bytes: (condition, rule, message). `of_object`: to an mbarrier."""
     values = step.values
     named = operand.base.variable if isinstance(operand.base, AddressOf) else None
     crooked = f"this access of {total} bytes is not aligned to {total} bytes: declare the variable .align {total}"
@@ -88,10 +103,10 @@ def check_address(
             inside = region.base <= number and number + total <= region.base + region.size
             if named is not None and region.variable != named:
                 continue
-            if inside and _allowed(step, region, space, proxy, writes):
+            if inside and _allowed(step, region, space, proxy, writes, of_object):
                 return [] if number % total == 0 else [(values.true, MISALIGNED, crooked)]
         return [(values.true, *_outside(step, operand, address, total))]
-    regions = [r for r in step.draft.memory.regions if _allowed(step, r, space, proxy, writes)]
+    regions = [r for r in step.draft.memory.regions if _allowed(step, r, space, proxy, writes, of_object)]
     fits = _fits(step, address, total, regions)
     low = values.binary("urem", address, values.const(total, 64))
     aligned = values.binary("eq", low, values.const(0, 64))
@@ -108,6 +123,9 @@ def _outside(step: Step, operand: Address, address: Value, total: int) -> tuple[
         if region is not None and is_multimem(step.draft, region.variable):
             rule = "plain access to a multimem address"
             return rule, f"{region.variable} is a multimem address: only multimem instructions may access it (8.2.3)"
+        if region is not None and _is_mbarrier(step, region) and region.cta == step.thread.place.cta:
+            rule = "the bytes of a live mbarrier are accessed as data"
+            return rule, f"{region.variable} is an mbarrier: only operations on mbarriers may access it (9.7.15.16)"
         named = operand.base.variable if isinstance(operand.base, AddressOf) else None
         if region is not None and named in (None, region.variable):
             where = f"{region.space.value} memory" + ("" if region.cta is None else f" of cta {region.cta}")

@@ -30,7 +30,9 @@ def word_address(step: Step, operand: Address, space: Space) -> Value:
     address = generic_address(step, operand, space)
     where = Space.SHARED_CLUSTER if space is Space.GENERIC else space
     event = len(step.draft.events)
-    for condition, rule, message in check_address(step, operand, address, phase.SIZE, where, Proxy.GENERIC, True):
+    for condition, rule, message in check_address(
+        step, operand, address, phase.SIZE, where, Proxy.GENERIC, writes=True, of_object=True
+    ):
         step.misuse(condition, rule, event, message)
     return address
 
