@@ -31,9 +31,13 @@ class Finding(NamedTuple):
 
 
 class Hang(NamedTuple):
-    """Threads that wait for ever in one consistent execution: indices into `structure.blocking`."""
+    """Threads that wait for ever in one consistent execution: indices into `structure.blocking`.
+
+    `polled`: what the reads of the spins return at last, as far as it is known.
+    """
 
     blocked: tuple[int, ...]
+    polled: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,9 +165,22 @@ class _Search:
             hang = [any_stop, -any_cut]
             if any_stop != FALSE and any_cut != TRUE and session.holds(hang):
                 true = session.true_literals([x for x in stops if x != FALSE])
-                self.hangs.append(Hang(tuple(i for i, x in enumerate(stops) if x in true)))
+                blocked = tuple(i for i, x in enumerate(stops) if x in true)
+                self.hangs.append(Hang(blocked, _polled(session, encoding, blocked)))
                 self.hanging_flags += _raised(session, encoding.flags, raised, hang, every=True)
             self.outside += _raised(session, encoding.outside, void, [either], every=False)
+
+
+def _polled(session: Session, encoding: Encoding, blocked: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """What the spins that are never left read, in the session's last execution."""
+    found = []
+    for read in dict.fromkeys(r for point in blocked for r in encoding.structure.blocking[point].polled):
+        value = encoding.structure.events[read].value
+        assert value is not None
+        table = encoding.reads.values.of(value)
+        true = session.true_literals([x for x in table.values() if x not in (TRUE, FALSE)]) | {TRUE}
+        found += [(read, number) for number, x in table.items() if x in true]
+    return tuple(found)
 
 
 def _any(encoding: Encoding, flags: Sequence[FlagLiteral]) -> int:
