@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memcheck.events import grids, groups, mbarriers
+from memcheck.events import bulk, copies, grids, groups, mbarriers, stores
 from memcheck.events.draft import Handler
 from memcheck.ptx import asynchronous as ptx
 from memcheck.ptx.instructions import Instruction
@@ -18,4 +18,10 @@ HANDLERS: dict[type[Instruction], Handler] = {
     ptx.WaitGroup: groups.wait,
     ptx.WaitAll: groups.wait_all,
     ptx.GridDependency: grids.dependency,
+    ptx.CopyAsync: copies.copy,
+    ptx.CopyArrive: copies.arrive,
+    ptx.BulkCopy: bulk.copy,
+    ptx.BulkReduce: bulk.reduce,
+    ptx.AsyncStore: stores.store,
+    ptx.AsyncReduce: stores.reduce,
 }

@@ -33,7 +33,7 @@ def semantic(structure: Structure) -> dict[int, frozenset[int]]:
     """For each write, barrier, and read at a changing address: the reads of its thread on which it really depends."""
     result: dict[int, frozenset[int]] = {}
     for event in structure.events[1:]:
-        if event.kind is Kind.FENCE:
+        if event.kind in (Kind.FENCE, Kind.POINT):
             continue
         if event.kind is Kind.READ:
             assert event.address is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memcheck.errors import SourceError
 from memcheck.events.memory import Memory
 from memcheck.events.paths import Path
+from memcheck.events.plan import Plan, Run
 from memcheck.events.structure import BlockingPoint, Event, Kind, LoopBound, Misuse
 from memcheck.events.value import Value, Values
 from memcheck.events.windows import SHARED_SPACES, Windows
@@ -179,6 +180,10 @@ class Draft:
     """What each free choice of the execution may be."""
     commits: list[Commit] = field(default_factory=list)
     waits: list[GroupWait] = field(default_factory=list)
+    plan: Plan | None = None
+    """What the pass before found out; None in the first."""
+    runs: list[Run] = field(default_factory=list)
+    """What copies move, for the next pass."""
     spinning: bool = False
     """The instruction is in the one round of a spin."""
     groups: int = 0
@@ -228,7 +233,7 @@ class Draft:
     def _lists(self) -> list[list[Any]]:
         return [
             self.events, self.blocking, self.bounds, self.misuses, self.barriers, self.collectives, self.notes,
-            self.operations, self.choices, self.commits, self.waits,
+            self.operations, self.choices, self.commits, self.waits, self.runs,
         ]  # fmt: skip
 
 

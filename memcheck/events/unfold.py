@@ -10,6 +10,7 @@ from memcheck.events import barriers, collectives
 from memcheck.events.draft import Building, Draft, State
 from memcheck.events.memory import lay_out
 from memcheck.events.observed import looked_at
+from memcheck.events.plan import Plan
 from memcheck.events.structure import Event, GridOrder, Kind, Operation, Structure
 from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
 from memcheck.events.value import Value
@@ -25,7 +26,22 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
     UnsupportedError for what this version does not decide.
     """
     _refuse_undecided(test)
-    draft = Draft(test, lay_out(test))
+    structure, draft = _pass(test, bound, bytewise)
+    if not draft.operations:
+        return structure
+    from memcheck.events.pieces import survey, written_maps
+
+    maps = written_maps(structure, draft.runs)
+    if maps:
+        structure, draft = _pass(test, bound, bytewise, Plan(maps))
+    if draft.runs:
+        structure, draft = _pass(test, bound, bytewise, survey(structure, draft.runs, maps))
+    return structure
+
+
+def _pass(test: Test, bound: int, bytewise: bool, plan: Plan | None = None) -> tuple[Structure, Draft]:
+    """The structure as far as `plan` tells how copies are cut; the draft has what the next pass must know."""
+    draft = Draft(test, lay_out(test), plan=plan)
     true = draft.values.true
     draft.events.append(Event(0, -1, Kind.WRITE, None, true, tags=frozenset(("_", "W", "M", "IW"))))
     ends: list[State | None] = []
@@ -41,7 +57,7 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
             zero = draft.values.const(0, width)
             final[term] = draft.values.zext(end.registers.get(term.name, zero), width) if end is not None else zero
     _note_uninitialised(draft)
-    return Structure(
+    structure = Structure(
         test=test,
         values=draft.values,
         memory=draft.memory,
@@ -62,6 +78,7 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
         grids=_grids(test),
         bytewise=bytewise,
     )
+    return structure, draft
 
 
 def _grouped(draft: Draft) -> Mapping[tuple[int, int], Value]:
@@ -94,9 +111,6 @@ def _finished(building: Building) -> Operation:
 
 def _refuse_undecided(test: Test) -> None:
     """UnsupportedError for the first thing of the test that is legal and has no events yet."""
-    for variable in test.variables.values():
-        if variable.kind is VariableKind.TENSORMAP:
-            raise UnsupportedError(f"`.{variable.kind.value}` declarations are not supported yet.", variable.span)
     for thread in test.threads:
         for instruction in thread.body:
             if not isinstance(instruction, Branch | Exit) and handler_of(type(instruction)) is None:
