@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from memcheck.errors import SourceError
+from memcheck.errors import SourceError, UnsupportedError
 from memcheck.events.memory import Memory
 from memcheck.events.paths import Path
 from memcheck.events.plan import Plan, Run
@@ -28,6 +28,9 @@ Taint = frozenset[int]
 NO_TAINT: Taint = frozenset()
 PLACEHOLDER = 1 << 32
 """Choices from here on stand for results that other threads decide, until all threads are unfolded."""
+
+UNKNOWN = -1
+"""Index of a read that is none: values made from it are not modelled (accumulators of wgmma)."""
 
 _ASYNCHRONOUS = frozenset(("ASYNCHRONOUS",))
 _PROXY_TAGS = {
@@ -287,6 +290,9 @@ class Step:
             name = f"{self.thread.name}:{register.name}"
             self.draft.note(f"{name} is read before anything is written to it; it starts as 0")
             found = self.state.registers[register.name] = self.values.const(0, register.width)
+        if UNKNOWN in found.support:
+            message = f"{register.name} may hold a result of wgmma, whose value is not modelled."
+            raise UnsupportedError(message, self.instruction.span)
         return found
 
     def operand(self, operand: Operand, width: int, signed: bool = False) -> Value:

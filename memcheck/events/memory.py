@@ -133,15 +133,26 @@ class _Layout:
 
     def _fresh(self, variable: Variable) -> tuple[Region, ...]:
         size, width = variable.size, variable.type.size
+        described = self._described(variable)
         regions = []
         for base, cta in self._bases(variable, size):
             regions.append(Region(variable.name, base, size, base, variable.space, cta))
-            for element, number in enumerate(variable.init):
+            self.initial.update(enumerate(described, base))
+            for element, number in enumerate(variable.init if variable.map is None else ()):
                 if variable.kind is VariableKind.MBARRIER:
                     number = phase.fresh(number)
                 for byte in range(width):
                     self.initial[base + element * width + byte] = number >> (8 * byte) & 255
         return tuple(regions)
+
+    def _described(self, variable: Variable) -> bytes:
+        """The bytes of a tensor map."""
+        if variable.map is None:
+            return b""
+        from memcheck.language.tensormaps import described
+        from memcheck.tensor.words import encode
+
+        return encode(described(variable.map, self.place(variable.map.base)[0].base))
 
     def _alias(self, variable: Variable, targets: tuple[Region, ...]) -> tuple[Region, ...]:
         size = targets[0].size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memcheck.errors import SourceError
@@ -99,6 +100,24 @@ def _target(initial: Initial, draft: Draft, name: str, span: Span) -> None:
         raise SourceError(f"a {what} is over `.global` variables, and `{name}` is none", span)
     if [n for n, _ in draft.targets].count(name) > 1:
         raise SourceError(f"`{name}` is named twice", span)
+    if draft.map is not None:
+        maps = [other.map for other in initial.variables.values() if other.map is not None and other.map.base == name]
+        _align_base(target, maps, span)
+
+
+def _align_base(target: Draft, maps: Sequence[TensorMap], span: Span) -> None:
+    """A tensor without a written alignment gets the one that its maps need."""
+    from memcheck.language.tensormaps import base_alignment
+
+    needed = max(map(base_alignment, maps))
+    if target.align is None:
+        target.align = max(needed, target.type.size if target.type is not None else 0)
+    elif target.align % needed:
+        raise SourceError(
+            f"the base of this tensor map is a multiple of {needed} bytes, and `{target.name}` one of {target.align}",
+            span,
+            f"declare `{target.name}` .align {needed}",
+        )
 
 
 def _root(variables: dict[str, Draft], draft: Draft) -> Draft:

@@ -94,7 +94,7 @@ class _Reader:
                 self.refuse(f"`{word.text}` cannot stand in a declaration with `.{self.what}`", word)
         if space is None:
             self.refuse(f"`{self.entry.name.text}` has no state space")
-        fields = self.mbarrier() if self.what == "mbarrier" else self.tensor_map()
+        fields = self.mbarrier() if self.what == "mbarrier" else self.tensor_map(align)
         return Declared(space, {"align": align, "kind": VariableKind(self.what), "type": TYPES["b64"], **fields})
 
     # --- mbarrier
@@ -137,7 +137,11 @@ class _Reader:
 
     # --- tensor map
 
-    def tensor_map(self) -> dict[str, object]:
+    def tensor_map(self, align: int | None) -> dict[str, object]:
+        from memcheck.language import tensormaps
+
+        if align is not None and align < tensormaps.LEAST_ALIGNMENT:
+            self.refuse(f"a tensor map is aligned to {tensormaps.LEAST_ALIGNMENT} bytes at least, and this to {align}")
         given = self.entry.value
         if self.entry.dimension is not None or not isinstance(given, s.Braces):
             self.refuse("a tensor map is declared with what it describes")
@@ -185,8 +189,14 @@ class _Reader:
             interleave=self.choice(found.get("interleave"), "interleave"),
             fills_nan=bool(self.choice(found.get("fill"), "fill")),
         )
-        targets = ((base.word.text, self.span(base.word)),)
-        return {"map": map, "count": MAP_WORDS, "targets": targets, "initialised": True}
+        tensormaps.check(map, {key: self.span(field.key) for key, field in found.items()}, self.span(self.entry.name))
+        return {
+            "align": align or tensormaps.ALIGNMENT,
+            "map": map,
+            "count": MAP_WORDS,
+            "targets": ((base.word.text, self.span(base.word)),),
+            "initialised": True,
+        }
 
     def needed(self, found: dict[str, s.Field], key: str) -> s.Field:
         if key not in found:

@@ -23,10 +23,10 @@ def check(tensor: TensorMap) -> None:
         raise MemcheckError(" ".join(broken))
 
 
-def refusals(tensor: TensorMap) -> tuple[str, ...]:
-    """Sentences; none for a map that can be encoded."""
+def refusals(tensor: TensorMap, encoded: bool = True) -> tuple[str, ...]:
+    """Sentences; none for a map that can be encoded, or, if not `encoded`, that tensormap.replace can make of one."""
     shape = tuple(_shape(tensor))
-    return shape or (*_memory(tensor), *_steps(tensor), *_box(tensor), *_layout(tensor))
+    return shape or (*_memory(tensor), *_steps(tensor), *_box(tensor), *_layout(tensor, encoded))
 
 
 def _shape(tensor: TensorMap) -> Iterator[str]:
@@ -105,9 +105,9 @@ def _corners(tensor: TensorMap, mode: Im2col) -> Iterator[str]:
             yield f"`lower[{i}]` is {low} and `upper[{i}]` {high}: the bounding box of {size} pixels is empty."
 
 
-def _layout(tensor: TensorMap) -> Iterator[str]:
+def _layout(tensor: TensorMap, encoded: bool) -> Iterator[str]:
     span = tensor.swizzle.span
-    if tensor.swizzle is Swizzle.B96:
+    if encoded and tensor.swizzle is Swizzle.B96:
         yield "`swizzle` is 96 bytes; no encoder makes that, only tensormap.replace."
     elif tensor.interleave is Interleave.B32 and tensor.swizzle is not Swizzle.B32:
         yield "`interleave` is 32 bytes; `swizzle` must be 32 bytes too."

@@ -20,12 +20,16 @@ of 0x08: nothing here reads these, and they and the rest are zero.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from memcheck.errors import MemcheckError
+from memcheck.ptx.tensors import TensormapField
 from memcheck.tensor.descriptor import CORNER_BITS, Atomicity, Fill, Im2col, Interleave, Swizzle, TensorMap, Tile
 from memcheck.tensor.element import ElementType
 
 SIZE = 128
+STRIDES = 4
+"""Strides that a map holds: the innermost dimension has none."""
 _TF32 = {ElementType.TF32: ElementType.F32, ElementType.TF32_FTZ: ElementType.F32_FTZ}
 _PLAIN = {plain: tf32 for tf32, plain in _TF32.items()}
 
@@ -87,6 +91,53 @@ def decode(raw: bytes) -> TensorMap:
         atomicity=Atomicity(_field(flags, 19, 2)),
         fill=Fill(_field(flags, 15, 1)),
     )
+
+
+class Slot(NamedTuple):
+    """`width` bits of a map from bit `at` on, and what tensormap.replace puts there: `fixed`, or without it the low
+    bits of its operand less `less`, shifted right by `shift`."""
+
+    at: int
+    width: int
+    less: int = 0
+    shift: int = 0
+    fixed: int | None = None
+
+
+_FLAGS, _STRIDES_AT, _HIGH, _DIMS, _STEPS, _BOX = (8 * byte for byte in (0x08, 0x0C, 0x1C, 0x20, 0x34, 0x38))
+_PLACES = {
+    TensormapField.GLOBAL_ADDRESS: Slot(0, 64),
+    TensormapField.RANK: Slot(_FLAGS + 4, 3),
+    TensormapField.INTERLEAVE: Slot(_FLAGS + 11, 2),
+    TensormapField.FILL: Slot(_FLAGS + 15, 1),
+    TensormapField.SWIZZLE_ATOMICITY: Slot(_FLAGS + 19, 2),
+}
+IM2COL_BIT = _FLAGS
+"""The bit that says im2col."""
+
+
+def slots(field: TensormapField, ordinal: int, number: int) -> tuple[Slot, ...]:
+    """Where tensormap.replace writes; `ordinal`: the dimension, `number`: the operand where it is an immediate.
+
+    Nowhere for a fifth stride, which maps do not have.
+    """
+    if field is TensormapField.ELEMTYPE:
+        element = ElementType(number)
+        stored = _TF32.get(element, element)
+        return Slot(_FLAGS + 7, 4, fixed=stored.value), Slot(_FLAGS + 16, 1, fixed=int(stored is not element))
+    if field is TensormapField.SWIZZLE:
+        wide = number == Swizzle.B96.value
+        return Slot(_FLAGS + 13, 2, fixed=0 if wide else number), Slot(_FLAGS + 22, 1, fixed=int(wide))
+    if field is TensormapField.BOX_DIM:
+        return (Slot(_BOX + 8 * (ordinal - 1) if ordinal else _STEPS + 24, 8, less=1),)
+    if field is TensormapField.GLOBAL_DIM:
+        return (Slot(_DIMS + 32 * ordinal, 32, less=1),)
+    if field is TensormapField.ELEMENT_STRIDE:
+        return (Slot(_STEPS + 3 * ordinal, 3, less=1),)
+    if field is TensormapField.GLOBAL_STRIDE:
+        parts = Slot(_STRIDES_AT + 32 * ordinal, 32, shift=4), Slot(_HIGH + 4 * ordinal, 4, shift=36)
+        return parts if ordinal < STRIDES else ()
+    return (_PLACES[field],)
 
 
 def _flags(tensor: TensorMap) -> int:
