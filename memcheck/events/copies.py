@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from memcheck.events import operations
 from memcheck.events.alternatives import alternatives
 from memcheck.events.draft import Step
@@ -17,6 +19,24 @@ from memcheck.ptx.qualifiers import Proxy, Space
 _COUNT = 32
 
 
+class _Given(NamedTuple):
+    """How many bytes the source has: 32 bits, and all numbers that it can be where they are few."""
+
+    amount: Value
+    numbers: frozenset[int] | None
+
+    def reaches(self, step: Step, offset: int) -> Value:
+        """Whether the source has the byte at `offset`."""
+        if self.numbers is not None and len(found := {number > offset for number in self.numbers}) == 1:
+            return step.values.const(found.pop(), 1)
+        return step.values.binary("ult", step.values.const(offset, _COUNT), self.amount)
+
+    def segments(self, size: int) -> list[tuple[int, int]]:
+        """The copy cut where the source can end."""
+        ends = [n for n in range(1, size) if self.numbers is None or n in self.numbers]
+        return list(zip([0, *ends], [*ends, size], strict=True))
+
+
 def copy(step: Step) -> None:
     """`cp.async`: reads of the bytes that the source has, writes of them and of zeros behind them."""
     instruction = step.instruction
@@ -24,61 +44,50 @@ def copy(step: Step) -> None:
     values, size = step.values, instruction.size
     given = _given(step, instruction)
     destination = static_range(step, instruction.destination, size, Space.SHARED_CTA, align=size, writes=True)
-    source = _source(step, instruction, given)
-    bounds = [0, *_bounds(step, given, size), size]
+    source = 0
+    for low, high in given.segments(size):
+        source = static_range(
+            step, instruction.source, high, Space.GLOBAL, align=1 if low else size, writes=False,
+            when=given.reaches(step, low),
+        )  # fmt: skip
     runs = []
-    for low, high in zip(bounds, bounds[1:], strict=False):
-        filled = values.binary("ult", values.const(low, _COUNT), given) is values.false
+    for low, high in given.segments(size):
+        filled = given.reaches(step, low) is values.false
         runs.append(Run(None if filled else source + low, destination + low, high - low, 0 if filled else None))
     operation = operations.begin(step, Group.COPY)
+    data = step.taint(instruction.source_size, instruction.ignore)
     for piece in cut(step, runs):
         value = values.const(0, 8 * piece.size)
         read = None
         if piece.source is not None:
-            has_source = values.binary("ult", values.const(piece.source - source, _COUNT), given)
-            guard = values.both(step.guard, has_source)
+            exists = given.reaches(step, piece.source - source)
+            guard = values.both(step.guard, exists)
             read = access(step, operation, Kind.READ, piece.source, piece.size, proxy=Proxy.GENERIC, guard=guard)
             copied = step.draft.events[read].value
             assert copied is not None
-            value = values.ite(has_source, copied, value)
+            value = values.ite(exists, copied, value)
         write = access(step, operation, Kind.WRITE, piece.destination, piece.size, value=value, proxy=Proxy.GENERIC)
         if read is not None:
             operation.within.append((read, write))
-            step.draft.data_taint[write] = frozenset((read,))
+            step.draft.data_taint[write] = data | {read}
 
 
-def _given(step: Step, instruction: CopyAsync) -> Value:
-    """How many bytes are read, 32 bits."""
-    values = step.values
-    size = values.const(instruction.size, _COUNT)
+def _given(step: Step, instruction: CopyAsync) -> _Given:
+    values, size = step.values, instruction.size
+    count = values.const(size, _COUNT)
     if instruction.ignore is not None:
         ignored = step.register(instruction.ignore)
         if instruction.ignore_negated:
             ignored = values.negate(ignored)
-        return values.ite(ignored, values.const(0, _COUNT), size)
-    if instruction.source_size is None:
-        return size
-    given = step.operand(instruction.source_size, _COUNT)
-    too_many = values.binary("ult", size, given)
-    message = f"cp.async reads at most the {instruction.size} bytes that it copies (ISA 9.7.10.28.3)"
-    step.misuse(too_many, "cp.async that reads more than it copies", len(step.draft.events), message)
-    return values.ite(too_many, size, given)
-
-
-def _bounds(step: Step, given: Value, size: int) -> list[int]:
-    """Where the bytes that are read can end, inside the copy."""
-    numbers = alternatives(given, step.draft.choices)
-    return [n for n in range(1, size) if numbers is None or n in numbers]
-
-
-def _source(step: Step, instruction: CopyAsync, given: Value) -> int:
-    """The address of the source, checked as far as bytes are read."""
-    values, size = step.values, instruction.size
-    source = 0
-    for low, high in zip(ends := [0, *_bounds(step, given, size), size], ends[1:], strict=False):
-        reaches = values.binary("ult", values.const(low, _COUNT), given)
-        source = static_range(step, instruction.source, high, Space.GLOBAL, align=size, writes=False, when=reaches)
-    return source
+        count = values.ite(ignored, values.const(0, _COUNT), count)
+    elif instruction.source_size is not None:
+        count = step.operand(instruction.source_size, _COUNT)
+    numbers = alternatives(count, step.draft.choices)
+    if numbers is None or max(numbers) > size:
+        too_many = values.binary("ult", values.const(size, _COUNT), count)
+        message = f"cp.async reads at most the {size} bytes that it copies (ISA 9.7.10.28.3)"
+        step.misuse(too_many, "cp.async that reads more than it copies", len(step.draft.events), message)
+    return _Given(count, numbers)
 
 
 def arrive(step: Step) -> None:

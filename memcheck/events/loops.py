@@ -68,7 +68,9 @@ def registers_written(instruction: Instruction) -> frozenset[str]:
     """Names of the destination registers."""
     found: set[str] = set()
     for field in ("destinations", "destination"):
-        found.update(_registers(getattr(instruction, field, None)))
+        part = getattr(instruction, field, None)
+        # that of a copy is an address, made from registers
+        found.update(_registers(part) if not isinstance(part, Address) else ())
     return frozenset(found)
 
 
@@ -76,8 +78,9 @@ def registers_read(instruction: Instruction) -> frozenset[str]:
     """Names of the source registers, the guard's among them."""
     found: set[str] = set()
     for field in (one.name for one in fields(instruction)):
-        if field not in ("destinations", "destination"):
-            found.update(_registers(getattr(instruction, field)))
+        part = getattr(instruction, field)
+        if field not in ("destinations", "destination") or isinstance(part, Address):
+            found.update(_registers(part))
     return frozenset(found)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from memcheck.errors import UnsupportedError
 from memcheck.events import barriers, collectives
-from memcheck.events.draft import Building, Draft, State
+from memcheck.events.draft import UNKNOWN, Building, Draft, State
 from memcheck.events.memory import lay_out
 from memcheck.events.observed import looked_at
 from memcheck.events.plan import Plan
@@ -34,7 +34,8 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
     maps = written_maps(structure, draft.runs)
     if maps:
         structure, draft = _pass(test, bound, bytewise, Plan(maps))
-    if draft.runs:
+    # what is wrong with a tensor map is said once it is known that nothing writes it
+    if draft.runs or any("TMAP" in event.tags and event.operation is not None for event in structure.events):
         structure, draft = _pass(test, bound, bytewise, survey(structure, draft.runs, maps))
     return structure
 
@@ -56,7 +57,15 @@ def _pass(test: Test, bound: int, bytewise: bool, plan: Plan | None = None) -> t
             end = ends[term.thread]
             zero = draft.values.const(0, width)
             final[term] = draft.values.zext(end.registers.get(term.name, zero), width) if end is not None else zero
+            if UNKNOWN in final[term].support:
+                raise _unknown(test, term)
     _note_uninitialised(draft)
+    grouped = _grouped(draft)
+    if draft.operations:
+        from memcheck.events.unawaited import unawaited
+
+        for remark in unawaited(draft, grouped):
+            draft.note(remark)
     structure = Structure(
         test=test,
         values=draft.values,
@@ -74,11 +83,19 @@ def _pass(test: Test, bound: int, bytewise: bool, plan: Plan | None = None) -> t
         data_sources=draft.data_taint,
         notes=tuple(draft.notes),
         operations=tuple(map(_finished, draft.operations)),
-        grouped=_grouped(draft),
+        grouped=grouped,
         grids=_grids(test),
         bytewise=bytewise,
     )
     return structure, draft
+
+
+def _unknown(test: Test, term: RegisterTerm) -> UnsupportedError:
+    """For an observed register without a value."""
+    body = test.threads[term.thread].body
+    place = next(i for i in body if any(r.name == term.name for r in getattr(i, "accumulators", ())))
+    message = f"{test.key(term)} is observed, and it is a result of this wgmma, whose value is not modelled."
+    return UnsupportedError(message, place.span)
 
 
 def _grouped(draft: Draft) -> Mapping[tuple[int, int], Value]:
