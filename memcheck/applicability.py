@@ -92,13 +92,3 @@ def _shared_ctas(structure: Structure, event: Event) -> set[int]:
     places = (event.address.payload,) if fixed else analyse(structure).addresses[event.index]
     regions = [structure.memory.region(address, event.size) for address in places]
     return {region.cta for region in regions if region is not None and region.cta is not None}
-
-
-def lifetime_notes(structure: Structure) -> list[str]:
-    """A note where a thread may access the shared memory of a CTA that is not its own."""
-    if all(region.cta is None for region in structure.memory.regions):
-        return []
-    for event in structure.events:
-        if event.thread >= 0 and _shared_ctas(structure, event) - {structure.test.threads[event.thread].place.cta}:
-            return ["the shared memory of a CTA is taken to outlive its threads; that it may be gone is not looked for"]
-    return []

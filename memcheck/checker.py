@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from memcheck.applicability import gaps, lifetime_notes
+from memcheck.applicability import gaps
 from memcheck.axiomatic.outcome import Outcome, State
 from memcheck.axiomatic.relations import NotEncodableError
 from memcheck.axiomatic.solve import Limits, solve
@@ -137,7 +137,7 @@ def _result(structure: Structure, model: Model, outcome: Outcome, missing: list[
         outside=tuple(outside),
         complete=not outcome.bound_reached and outcome.undecided is None,
         undecided=undecided,
-        notes=(*test.notes, *structure.notes, *lifetime_notes(structure)),
+        notes=(*test.notes, *structure.notes),
         witnesses={state: w for state, w in outcome.states.items() if w is not None} if not outside else {},
         seconds=seconds,
     )

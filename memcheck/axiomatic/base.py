@@ -72,6 +72,8 @@ class Base:
                 return self._address_set(name)
             if entry.source is Source.VALUE:
                 return self._value_set(name)
+            if entry.source is Source.CHOICE:
+                return self._unended()
             members = program_set(self.structure, name)
             return members, members & self.always
         if entry.source is Source.PROGRAM:
@@ -139,6 +141,13 @@ class Base:
             may |= (literal != FALSE) << event
             must |= (literal == TRUE) << event
         return may, must
+
+    def _unended(self) -> Bounds:
+        may = 0
+        for event in self.events[1:]:
+            if self.reads.progress.ended(event.thread) != TRUE:
+                may |= 1 << event.index
+        return may, 0
 
     def _value_relation(self, name: str) -> Bounds:
         n, may, must = self.space.n, 0, 0
@@ -222,6 +231,8 @@ class Base:
             if entry.source is Source.PROGRAM:
                 return self.executed(pair)
             event = self.events[pair]
+            if entry.source is Source.CHOICE:
+                return clauses.both((self.executed(pair), -self.reads.progress.ended(event.thread)))
             if entry.source is Source.VALUE:
                 when = value_set(self.structure, name)[pair]
                 return clauses.both((self.executed(pair), self.reads.values.is_true(when)))

@@ -12,9 +12,11 @@ from memcheck.axiomatic.plan import plan_of
 from memcheck.axiomatic.reads import Reads
 from memcheck.axiomatic.relations import Relations
 from memcheck.axiomatic.states import Finals
+from memcheck.events.absent import absent
 from memcheck.events.domains import Domains
 from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.relations.expression import Model
+from memcheck.relations.folding import without
 from memcheck.relations.matrix import matrices
 
 
@@ -50,6 +52,7 @@ class Encoding:
         )
         self.progress.settle(self.generations.left_over)
         self.base = Base(self.reads, self.generations, space)
+        model = without(model, absent(structure))
         self.relations = Relations(self.base, self.clauses, space, plan_of(model))
         self.axioms = AxiomEncoder(self.relations, self.clauses, space)
         self.axioms.require_all(model)

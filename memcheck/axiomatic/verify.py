@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memcheck.axiomatic.outcome import State
+from memcheck.events.absent import absent
 from memcheck.events.execution import Execution
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.events.wellformed import base, circumstances, from_read, maximal, observe, problems
 from memcheck.relations.expression import Expr, Model
+from memcheck.relations.folding import without
 from memcheck.relations.rows import pairs
 from memcheck.relations.sets import Evaluator, holds
 
@@ -25,15 +27,16 @@ class Verifier:
 
     def faults(self, execution: Execution, state: State) -> list[str]:
         """Why the execution is no consistent one that ends in the state; empty when it is one."""
-        there = circumstances(execution)
+        there, model = circumstances(execution), without(self.model, absent(execution.structure))
         known, size = self._known.get(there), len(execution.structure.events)
-        evaluator = Evaluator(base(execution), size, lambda rows: from_read(execution, rows), known)
-        coherence = evaluator.relation(self.model.coherence)
+        values = base(execution, model.names)
+        evaluator = Evaluator(values, size, lambda rows: from_read(execution, rows), known)
+        coherence = evaluator.relation(model.coherence)
         # the solver chose of co only what it needed: well-formedness is about the model's whole coherence
         found = problems(replace(execution, co=frozenset(pairs(coherence))), self.tearing)
         if found:  # no execution at all
             return found
-        found = [f"it breaks the axiom {axiom.name}" for axiom in self.model.axioms if not holds(axiom, evaluator)]
+        found = [f"it breaks the axiom {axiom.name}" for axiom in model.axioms if not holds(axiom, evaluator)]
         found += maximal(execution, coherence)
         if observe(execution) != state:
             found.append(f"it ends in {observe(execution)}")

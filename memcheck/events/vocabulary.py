@@ -86,6 +86,7 @@ VOCABULARY: dict[str, Name] = {
     "TRUE": Name(_SET, _V, "test_wait and try_wait that return true"),
     "FLIP": Name(_SET, _V, "writes to an mbarrier that complete its phase"),
     "LAPPED": Name(_SET, _V, "test_wait and try_wait that find their phase two phases behind"),
+    "UNENDED": Name(_SET, _C, "events of threads that never end"),
     "REMOTE": Name(_SET, _A, "memory operations on the shared memory of a CTA that is not the executing thread's"),
     "SHARED": Name(_SET, _A, "memory operations on shared memory, of whatever CTA"),
     "po": Name(

@@ -5,7 +5,7 @@ Independent of every engine: all from the choices that `Execution` holds and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 
 from memcheck.events.execution import Execution
@@ -76,6 +76,10 @@ class _Concrete:
         value = self.events[write].value
         assert value is not None
         return self.value(value) >> 8 * (byte - self.bytes[write].start) & 255
+
+    @cached_property
+    def circumstances(self) -> str:
+        return f"{sorted(self.execution.executed)} {[(i, bytes.start) for i, bytes in self.bytes.items()]}"
 
     @cached_property
     def meetings(self) -> list[Meeting]:
@@ -294,20 +298,33 @@ def from_read(execution: Execution, rows: Sequence[int]) -> Rows:
     return tuple(result)
 
 
-def base(execution: Execution) -> dict[str, int | Rows]:
-    """Every base set (a mask) and relation (rows) of the vocabulary in this execution, between executed events."""
+def base(execution: Execution, names: Iterable[str] = VOCABULARY) -> dict[str, int | Rows]:
+    """Base sets (masks) and relations (rows) of the vocabulary in this execution, between executed events.
+
+    Those of `names`, and `_`.
+    """
     concrete = _concrete(execution)
-    result = dict(_unchosen(concrete))
+    wanted = {"_", *names}
     mask = sum(1 << i for i in execution.executed)
-    chosen = dict(_chosen(concrete))
-    for name, entry in VOCABULARY.items():
-        if entry.source is Source.VALUE and entry.kind is ExprKind.SET:
+    result: dict[str, int | Rows] = {}
+    chosen: dict[str, Rows] = {}
+    unchosen = []
+    for name in wanted:
+        entry = VOCABULARY[name]
+        if entry.source in (Source.PROGRAM, Source.ADDRESS):
+            unchosen.append(name)
+        elif entry.source is Source.VALUE and entry.kind is ExprKind.SET:
             members = value_set(concrete.structure, name).items()
             result[name] = mask & sum(1 << i for i, when in members if i in execution.executed and concrete.value(when))
+        elif entry.kind is ExprKind.SET:
+            result[name] = mask & _unended(concrete)
         elif entry.source is Source.VALUE:
             pairs = value_relation(concrete.structure, name).items()
             chosen[name] = _rows_of(concrete, [pair for pair, when in pairs if concrete.value(when)])
-    chosen["fr"] = from_read(execution, chosen["co"])
+    result.update(_unchosen(concrete, unchosen))
+    chosen.update(_chosen(concrete, wanted))
+    if "fr" in wanted:
+        chosen["fr"] = from_read(execution, _rows_of(concrete, execution.co))
     for name, rows in chosen.items():
         result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
     return result
@@ -315,34 +332,33 @@ def base(execution: Execution) -> dict[str, int | Rows]:
 
 def circumstances(execution: Execution) -> str:
     """What happens, and where: executions that agree in it have the same PROGRAM and ADDRESS relations."""
-    return _circumstances(_concrete(execution))
+    return _concrete(execution).circumstances
 
 
-def _circumstances(concrete: _Concrete) -> str:
-    return f"{sorted(concrete.execution.executed)} {[(i, bytes.start) for i, bytes in concrete.bytes.items()]}"
-
-
-def _unchosen(concrete: _Concrete) -> Mapping[str, int | Rows]:
-    """The PROGRAM and ADDRESS names; executions of the same events at the same addresses share them."""
+def _unchosen(concrete: _Concrete, names: Iterable[str]) -> Mapping[str, int | Rows]:
+    """PROGRAM and ADDRESS names; executions of the same events at the same addresses share what was found of them."""
     structure, executed = concrete.structure, concrete.execution.executed
-    key = f"base {_circumstances(concrete)}"
+    key = f"base {concrete.circumstances}"
     found = structure.memo.get(key)
-    if isinstance(found, dict):
-        return found
+    result: dict[str, int | Rows] = found if isinstance(found, dict) else {}
+    structure.memo[key] = result
     mask = sum(1 << i for i in executed)
-    result: dict[str, int | Rows] = {}
-    for name, entry in VOCABULARY.items():
-        if entry.source is Source.VALUE:
+    for name in names:
+        if name in result:
             continue
+        entry = VOCABULARY[name]
+        of_program = entry.source is Source.PROGRAM
         if entry.kind is ExprKind.SET:
-            chosen = program_set(structure, name) if entry.source is Source.PROGRAM else _addressed(concrete, name)
-            result[name] = chosen & mask
-        elif entry.source in (Source.PROGRAM, Source.ADDRESS):
-            of_program = entry.source is Source.PROGRAM
+            result[name] = mask & (program_set(structure, name) if of_program else _addressed(concrete, name))
+        else:
             rows = program_relation(structure, name) if of_program else _related(concrete, name)
             result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
-    structure.memo[key] = result
     return result
+
+
+def _unended(concrete: _Concrete) -> int:
+    """Mask of the events of threads that do not run to their end."""
+    return sum(1 << e.index for e in concrete.events if e.thread >= 0 and not concrete.ended(e.thread))
 
 
 def _addressed(concrete: _Concrete, name: str) -> int:
@@ -395,36 +411,41 @@ def _rows_of(concrete: _Concrete, pairs: Iterable[tuple[int, int]]) -> Rows:
     return tuple(rows)
 
 
-def _chosen(concrete: _Concrete) -> Mapping[str, Rows]:
-    """The CHOICE relations but fr."""
+def _chosen(concrete: _Concrete, names: Set[str]) -> Mapping[str, Rows]:
+    """The CHOICE relations of `names` but fr."""
     execution = concrete.execution
-    pairs: dict[str, list[tuple[int, int]]] = {
-        "rf": [(write, read) for (read, _), write in execution.rf.items()],
-        "co": list(execution.co),
-        "syncbar": [],
-        "warpbar": [],
-        "clusterbar": [],
-        "bar-before": [],
-        "samegen": [],
-        "exited": [],
-        "rearrive": [],
-        "mismatch": [],
-        "sync_fence": [],
+    pairs: dict[str, Iterable[tuple[int, int]]] = {
+        "rf": ((write, read) for (read, _), write in execution.rf.items()),
+        "co": execution.co,
     }
     sr, same = program_relation(concrete.structure, "sr"), program_relation(concrete.structure, "int")
     order = execution.fence_order
-    for position, first in enumerate(order):
-        for second in order[position + 1 :]:
-            if (sr[first] | same[first]) >> second & 1:
-                pairs["sync_fence"].append((first, second))
-    threads = by_thread([concrete.events[i] for i in sorted(execution.executed)])
+    pairs["sync_fence"] = (
+        (first, second)
+        for position, first in enumerate(order)
+        for second in order[position + 1 :]
+        if (sr[first] | same[first]) >> second & 1
+    )
+    for name in _AT_BARRIERS & names:
+        pairs[name] = _at_barriers(concrete, name)
+    return {name: _rows_of(concrete, listed) for name, listed in pairs.items() if name in names}
+
+
+_AT_BARRIERS = frozenset((*SYNCHRONIZES, "samegen", "bar-before", "exited", "rearrive", "mismatch"))
+
+
+def _at_barriers(concrete: _Concrete, name: str) -> Iterator[tuple[int, int]]:
+    """Pairs of a relation that the generations of barriers make."""
+    threads: Mapping[int, Sequence[int]] = {}
+    if name == "exited":
+        threads = by_thread([concrete.events[i] for i in sorted(concrete.execution.executed)])
     for meeting in concrete.meetings:
-        for name, kinds in SYNCHRONIZES.items():
-            if meeting.rendezvous.kind in kinds:
-                pairs[name] += meeting.synchronizes()
-        pairs["samegen"] += meeting.ordered(same=True)
-        pairs["bar-before"] += meeting.ordered(same=False)
-        pairs["exited"] += meeting.exited(threads)
-        for name in ("rearrive", "mismatch"):
-            pairs[name] += meeting.together(barrier_candidates(concrete.structure, name))
-    return {name: _rows_of(concrete, listed) for name, listed in pairs.items()}
+        if name in SYNCHRONIZES:
+            if meeting.rendezvous.kind in SYNCHRONIZES[name]:
+                yield from meeting.synchronizes()
+        elif name in ("samegen", "bar-before"):
+            yield from meeting.ordered(same=name == "samegen")
+        elif name == "exited":
+            yield from meeting.exited(threads)
+        else:
+            yield from meeting.together(barrier_candidates(concrete.structure, name))

@@ -208,6 +208,9 @@ class Choices:
             return {
                 (e.index,): conj(self.executed[e.index], self._placed(name, e.index)) for e in self.accesses.operations
             }
+        if source is Source.CHOICE:
+            unended = [(e.index, neg(self.happening.ended(e.thread))) for e in self.events[1:]]
+            return {(i,): truth for i, over in unended if (truth := conj(self.executed[i], over)) is not False}
         if source is Source.VALUE:
             return self._valued({(event,): when for event, when in value_set(self.structure, name).items()})
         return {
