@@ -71,7 +71,7 @@ def _allowed(step: Step, region: Region, space: Space, proxy: Proxy, writes: boo
         return False
     if proxy is not Proxy.GENERIC or (space is Space.GENERIC and not writes):
         return True
-    if writes and region.space is Space.CONST:
+    if writes and region.space in (Space.CONST, Space.PARAM):
         return False
     if space in SHARED_SPACES:
         return region.cta is not None
@@ -381,6 +381,10 @@ def proxy_fence(step: Step) -> None:
         address = generic_address(step, instruction.address, Space.GENERIC)
         if not address.is_const:
             raise arithmetic.unsupported(instruction, "a proxy fence at an address that depends on a read")
+        region = step.draft.memory.region(address.payload, instruction.size or 0)
+        if region is None or region.space is not Space.GLOBAL:
+            message = f"the {instruction.size} bytes of a proxy fence are inside a global variable (ISA 9.7.15.4)"
+            step.misuse(step.values.true, "a proxy fence for no global memory", None, message)
     index = step.event(
         Kind.FENCE, fence_tags(None, instruction.scope, flags), address=address, size=instruction.size or 0,
         sem=instruction.sem, scope=instruction.scope,

@@ -262,8 +262,9 @@ def _boxes(step: Step, descriptor: int, request: Request, operand: Address, spac
     physical = draft.memory.physical(event.address.payload, SIZE)
     if physical is None:
         return
-    fixed = draft.plan is not None and physical not in draft.plan.descriptors
-    for number in pieces.descriptors(step, physical):
+    numbers = pieces.descriptors(step, physical)
+    fixed = draft.plan is not None and numbers == (draft.memory.initial_value(physical, SIZE),)
+    for number in numbers:
         when = values.true if fixed else values.binary("eq", event.value, values.const(number, 8 * SIZE))
         step.guard = values.both(guard, when)
         tensor = _map(step, descriptor, number)

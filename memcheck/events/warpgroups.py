@@ -5,30 +5,40 @@ are taken to lie in one piece each, as many bytes as shape and types say from th
 the base offset and the swizzle of a matrix descriptor are not looked at. (Matrices whose rows follow each other
 without gaps have exactly these bytes.)
 
-Only what precedes the latest `wgmma.fence` of the thread precedes the reads (8.9.1.1).
+Only what precedes the latest `wgmma.fence` of the thread precedes the reads (8.9.1.1). The rules on registers, which
+are the operation's from the fence to the wait for its group, are looked at along straight code only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+
 from memcheck.events import operations, pieces
-from memcheck.events.access import generic_address
+from memcheck.events.access import MISALIGNED, generic_address
 from memcheck.events.arithmetic import unsupported
 from memcheck.events.draft import UNKNOWN, Step
 from memcheck.events.plan import NOWHERE, Run
 from memcheck.events.structure import Kind
 from memcheck.events.tensormaps import alone
 from memcheck.events.value import Value
-from memcheck.ptx.asynchronous import Group, WarpgroupFence, WarpgroupMultiply
+from memcheck.language.test import Thread
+from memcheck.ptx.asynchronous import CommitGroup, Group, WaitGroup, WarpgroupFence, WarpgroupMultiply
+from memcheck.ptx.instructions import Branch, Exit, Instruction
 from memcheck.ptx.operands import Address, Register
 from memcheck.ptx.qualifiers import Space
 
 NO_FENCE = "wgmma without a wgmma.fence before it"
+NOT_FENCED = "a register of wgmma that is accessed after the wgmma.fence before it"
+IN_FLIGHT = "a register of wgmma that is accessed before the wait for its group"
 OUTSIDE = "a matrix of wgmma that is not inside a shared variable"
 _FENCE = "%wgmma.fence"
 """A register of the thread's state that no program names: how many events precede its latest fence; 0 without one."""
 _WIDTH = 32
 ROW_BYTES = 32
 """Bytes of a row of A or a column of B, whatever the type: K times the size of an element."""
+CHUNK = 16
+"""Of what a start address is a multiple."""
 _FIELD, _UNIT = 14, 4
 """Bits of a descriptor that hold the start address, and of the address that they leave out."""
 
@@ -57,6 +67,7 @@ def multiply(step: Step) -> None:
         raise unsupported(instruction, "wgmma behind paths with different wgmma.fence")
     if not latest.payload:
         step.misuse(values.true, NO_FENCE, None, NO_FENCE)
+    _check_registers(step, instruction)
     operation = operations.begin(step, Group.WARPGROUP, after=latest.payload)
     m, n, _ = instruction.shape
     runs = [_matrix(step, instruction.b, n * ROW_BYTES)]
@@ -80,8 +91,93 @@ def _matrix(step: Step, operand: Address | Register, size: int) -> Run:
         address = step.windows.generic(values, offset, Space.SHARED_CTA)
     if not address.is_const:
         raise unsupported(step.instruction, "a matrix whose address depends on a read")
+    if address.payload % CHUNK:
+        message = f"a matrix of wgmma is aligned to {CHUNK} bytes: declare the variable .align {CHUNK}"
+        step.misuse(values.true, MISALIGNED, None, message)
     region = step.draft.memory.region(address.payload, size)
     if region is None or region.cta != step.thread.place.cta:
         message = f"a matrix of {size} bytes at this address is not inside a shared variable of the CTA"
         step.misuse(values.true, OUTSIDE, None, message)
     return Run(address.payload, NOWHERE, size)
+
+
+# --- registers
+
+
+def _check_registers(step: Step, instruction: WarpgroupMultiply) -> None:
+    """Accumulators and fragments of A are accessed neither between the fence and the wgmma nor before the wait.
+
+    A wgmma of the same shape may take over accumulators.
+    """
+    true, body = step.values.true, step.thread.body
+    here = next(i for i, one in enumerate(body) if one is instruction)
+    for one in _back_to_fence(step.thread, here):
+        if names := _mentioned(one) & _own(instruction):
+            chained = isinstance(one, WarpgroupMultiply) and one.shape == instruction.shape
+            if not chained or not names <= _names(instruction.accumulators):
+                step.misuse(
+                    true, NOT_FENCED, None, f"`{one.text}` accesses {min(names)}, without a wgmma.fence after it"
+                )
+    for one in _in_flight(step.thread, here):
+        if names := _mentioned(one) & _own(instruction):
+            message = f"`{one.text}` accesses {min(names)} of this wgmma, without a wgmma.wait_group before it"
+            step.misuse(true, IN_FLIGHT, None, message)
+
+
+def _back_to_fence(thread: Thread, here: int) -> Iterator[Instruction]:
+    """What stands between the fence and a wgmma, where the code between is straight."""
+    between: list[Instruction] = []
+    for index in range(here - 1, -1, -1):
+        if isinstance(thread.body[index], WarpgroupFence):
+            yield from between
+            return
+        if not _straight(thread, index):
+            return
+        between.append(thread.body[index])
+
+
+def _in_flight(thread: Thread, here: int) -> Iterator[Instruction]:
+    """What stands between a wgmma and the wait for its group, other wgmma left out, as far as code is straight."""
+    groups = 0
+    for index in range(here + 1, len(thread.body)):
+        one = thread.body[index]
+        if not _straight(thread, index):
+            return
+        if isinstance(one, CommitGroup):
+            groups += one.group is Group.WARPGROUP
+        elif isinstance(one, WaitGroup):
+            if one.group is Group.WARPGROUP and groups > one.pending:
+                return
+        elif not isinstance(one, WarpgroupMultiply):
+            yield one
+
+
+def _straight(thread: Thread, index: int) -> bool:
+    return not isinstance(thread.body[index], Branch | Exit) and index not in thread.labels.values()
+
+
+def _own(instruction: WarpgroupMultiply) -> frozenset[str]:
+    """Accumulators and fragments of A."""
+    fragments: Sequence[Register] = instruction.a if isinstance(instruction.a, tuple) else ()
+    return _names((*instruction.accumulators, *fragments))
+
+
+def _names(registers: Iterable[Register]) -> frozenset[str]:
+    return frozenset(register.name for register in registers)
+
+
+def _mentioned(instruction: Instruction) -> frozenset[str]:
+    return _names(_registers(instruction))
+
+
+def _registers(part: object) -> Iterator[Register]:
+    """All registers below an instruction or operand."""
+    if isinstance(part, Register):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _registers(item)
+    elif is_dataclass(part) and not isinstance(part, type):
+        for field in fields(part):
+            if field.name != "span":
+                yield from _registers(getattr(part, field.name))

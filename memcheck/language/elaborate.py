@@ -91,7 +91,7 @@ def elaborate(outline: s.Outline, comments: Sequence[s.Clause], positions: Posit
     condition = None
     if tail.condition is not None and outline.tail is not None:
         condition = _condition(tail.condition, resolver, outline.tail, positions)
-    observed = _observed(tail, condition, resolver, at)
+    observed = _observed(tail, condition, resolver, at) or _everything(resolver, decoded)
     test = Test(
         name=outline.name.text,
         description=outline.description,
@@ -205,7 +205,7 @@ def _condition(node: s.ConditionSyntax, resolver: Resolver, part: s.Clause, posi
 
 
 def _observed(tail: s.Tail, condition: Condition | None, resolver: Resolver, at: int) -> tuple[Observable, ...]:
-    """What final states are over: the terms of `locations` and of the condition, or everything where there are none."""
+    """The terms of `locations` and of the condition."""
     found: dict[Observable, None] = {}
     for node in tail.locations:
         if isinstance(node, s.Number):
@@ -218,7 +218,18 @@ def _observed(tail: s.Tail, condition: Condition | None, resolver: Resolver, at:
         found[resolver.observable(node, at)] = None
     if condition is not None:
         found.update(dict.fromkeys(terms(condition.prop)))
-    return tuple(found) or tuple(resolver.everything())
+    return tuple(found)
+
+
+def _everything(resolver: Resolver, bodies: Sequence[tuple[Instruction, ...]]) -> tuple[Observable, ...]:
+    """What final states are over where no term is named: all but the results of wgmma, which have no values."""
+    results = {
+        RegisterTerm(thread, register.name)
+        for thread, body in enumerate(bodies)
+        for instruction in body
+        for register in getattr(instruction, "accumulators", ())
+    }
+    return tuple(term for term in resolver.everything() if term not in results)
 
 
 def _expectations(test: Test, comments: Sequence[s.Clause], resolver: Resolver) -> tuple[Expectation, ...]:
