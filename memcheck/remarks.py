@@ -60,7 +60,8 @@ def outside(structure: Structure, finding: Finding) -> Remark:
     if finding.name == "mixed-size-race":
         text = "Mixed-size data race (8.7.2): the axioms do not apply"
     else:
-        text = VOIDING.get(finding.name, finding.name).removeprefix("undefined-behaviour: ").capitalize()
+        text = VOIDING.get(finding.name, finding.name).removeprefix("undefined-behaviour: ")
+        text = text[:1].upper() + text[1:]
     return remark(structure, VOIDING.get(finding.name, finding.name), text, events)
 
 

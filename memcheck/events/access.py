@@ -19,6 +19,7 @@ from memcheck.ptx.types import ScalarType
 
 OUTSIDE = "access outside every variable"
 MISALIGNED = "misaligned access"
+OF_OBJECT = "the bytes of a live mbarrier are accessed as data"
 
 _FENCE_PROXY_TAGS = {
     FenceProxy.ALIAS: "ALIAS",
@@ -124,8 +125,7 @@ def _outside(step: Step, operand: Address, address: Value, total: int) -> tuple[
             rule = "plain access to a multimem address"
             return rule, f"{region.variable} is a multimem address: only multimem instructions may access it (8.2.3)"
         if region is not None and _is_mbarrier(step, region) and region.cta == step.thread.place.cta:
-            rule = "the bytes of a live mbarrier are accessed as data"
-            return rule, f"{region.variable} is an mbarrier: only operations on mbarriers may access it (9.7.15.16)"
+            return OF_OBJECT, ""
         named = operand.base.variable if isinstance(operand.base, AddressOf) else None
         if region is not None and named in (None, region.variable):
             where = f"{region.space.value} memory" + ("" if region.cta is None else f" of cta {region.cta}")
@@ -143,7 +143,8 @@ def _address(step: Step, operand: Address, total: int, space: Space, proxy: Prox
     address = generic_address(step, operand, space)
     event = len(step.draft.events)
     for condition, rule, message in check_address(step, operand, address, total, space, proxy, writes):
-        step.misuse(condition, rule, event, message)
+        # an object's bytes used as data: undefined behaviour, as it is where only the execution shows it
+        step.misuse(condition, rule, event, None if rule == OF_OBJECT else message)
     return address, event
 
 

@@ -23,13 +23,19 @@ from memcheck.ptx.operands import Address, Operand
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
 
 _COUNT = 32
+ELSEWHERE = "an operation on the executing CTA's own mbarriers, and the mbarrier is of another CTA"
 
 
 def word_address(step: Step, operand: Address, space: Space) -> Value:
     """The generic address of an mbarrier operand, checked."""
-    address = generic_address(step, operand, space)
+    local = space is Space.SHARED_CTA
+    address = generic_address(step, operand, Space.SHARED_CLUSTER if local else space)
     where = Space.SHARED_CLUSTER if space is Space.GENERIC else space
     event = len(step.draft.events)
+    region = step.draft.memory.region(address.payload, phase.SIZE) if address.is_const else None
+    if local and region is not None and region.cta != step.thread.place.cta:
+        step.misuse(step.values.true, ELSEWHERE, event)
+        return address
     for condition, rule, message in check_address(
         step, operand, address, phase.SIZE, where, Proxy.GENERIC, writes=True, of_object=True
     ):

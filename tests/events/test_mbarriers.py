@@ -103,7 +103,6 @@ def test_init_and_inval_are_for_the_right_states():
     ("line", "words"),
     [
         ("mbarrier.init.shared::cta.b64 [x], 1;", "bytes at this address"),
-        ("st.shared.b32 [m], 1;", "only operations on mbarriers"),
         ("mbarrier.arrive.shared::cta.b64 _, [g];", "lies in .global"),
         ("mbarrier.test_wait.parity.shared::cta.b64 p0, [m], 2;", "parity"),
         ("mbarrier.arrive.shared::cta.b64 _, [m+4];", "8 bytes"),
@@ -113,6 +112,13 @@ def test_what_is_statically_wrong(line, words):
     initial = ".shared .mbarrier m = 1; .shared .u32 x; .global .align 8 .b64 g"
     with pytest.raises(SourceError, match=words):
         structure(line, initial=initial)
+
+
+def test_the_bytes_of_a_declared_mbarrier_are_no_data():
+    found = structure("st.shared.b32 [m], 1;")
+    assert [(m.condition is found.values.true, m.rule) for m in found.misuses] == [
+        (True, "undefined-behaviour: the bytes of a live mbarrier are accessed as data")
+    ]
 
 
 def test_pending_count_needs_a_state_of_noComplete():
