@@ -115,9 +115,14 @@ def refuse_own(step: Step, address: int, what: str) -> None:
 
 def multicast_targets(step: Step, operand: Address, size: int, mbarrier: Address, mask: Operand) -> list[Target]:
     """The same offset in each CTA whose rank is in the mask."""
-    values, cluster = step.values, step.windows.cluster
     named = static_range(step, operand, size, Space.SHARED_CLUSTER, align=CHUNK, writes=True)
-    word = counting_word(step, mbarrier)
+    return masked(step, Target(named, size, counting_word(step, mbarrier), step.values.true), mask)
+
+
+def masked(step: Step, named: Target, mask: Operand) -> list[Target]:
+    """The target at the same offsets in each CTA whose rank is in a mask."""
+    values, cluster, word = step.values, step.windows.cluster, named.word
+    assert word is not None
     bits = step.operand(mask, 16)
     beyond = values.binary("lshr", bits, values.const(len(cluster), 16))
     message = f"the CTA mask names a rank that the cluster, of {len(cluster)} CTAs, does not have"
@@ -130,7 +135,7 @@ def multicast_targets(step: Step, operand: Address, size: int, mbarrier: Address
         guard = values.extract(bits, rank, 1)
         if guard is not values.false:
             object = values.const(base + (word.payload & _OFFSET), 64)
-            found.append(Target(base + (named & _OFFSET), size, object, guard))
+            found.append(Target(base + (named.address & _OFFSET), named.size, object, guard))
     return found
 
 
@@ -152,12 +157,12 @@ def multimem_targets(step: Step, operand: Address, size: int) -> list[Target]:
 
 
 def weak(
-    step: Step, operation: Building, runs: Sequence[Run], targets: Sequence[Target]
+    step: Step, operation: Building, runs: Sequence[Run], targets: Sequence[Target], own: Sequence[Run] | None = None
 ) -> tuple[list[int], list[list[int]]]:
-    """The accesses of a weak copy: its reads, and its writes by target."""
+    """The accesses of a weak copy: its reads, and its writes by target; `own` as in `pieces.cut`."""
     reads: dict[tuple[int, int], int] = {}
     writes: list[list[int]] = [[] for _ in targets]
-    for piece in cut(step, runs):
+    for piece in cut(step, runs, own):
         for one, mine in zip(targets, writes, strict=True):
             if piece.destination in one:
                 guard = step.values.both(step.guard, one.guard)

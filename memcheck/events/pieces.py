@@ -50,10 +50,11 @@ def static_range(
     return address.payload
 
 
-def cut(step: Step, runs: Sequence[Run]) -> list[Run]:
+def cut(step: Step, runs: Sequence[Run], own: Sequence[Run] | None = None) -> list[Run]:
     """The pieces of what one operation copies; none yet while a pass collects.
 
     Pieces that nothing else touches, at their source or at their destination, are left out where others remain.
+    `own`: all that the operation may copy, where `runs` are one alternative of it.
     """
     draft = step.draft
     draft.runs.extend(runs)
@@ -61,7 +62,7 @@ def cut(step: Step, runs: Sequence[Run]) -> list[Run]:
     if plan is None or plan.cuts is None:
         return []
     pieces = [piece for run in runs for piece in _cut(draft.memory, plan.cuts, run)]
-    others = Ranges(_ranges(draft.memory, (Counter(plan.runs) - Counter(runs)).elements()))
+    others = Ranges(_ranges(draft.memory, (Counter(plan.runs) - Counter(runs if own is None else own)).elements()))
     kept = [
         piece
         for piece in pieces
@@ -70,9 +71,9 @@ def cut(step: Step, runs: Sequence[Run]) -> list[Run]:
     return kept or pieces[:1]
 
 
-def elements(step: Step, runs: Sequence[Run]) -> list[Run]:
+def elements(step: Step, runs: Sequence[Run], own: Sequence[Run] | None = None) -> list[Run]:
     """Of `runs`, each one access that is not cut, those of which `cut` leaves something."""
-    kept = cut(step, runs)
+    kept = cut(step, runs, own)
     return [
         run for run in runs if any(run.destination <= piece.destination < run.destination + run.size for piece in kept)
     ]

@@ -86,7 +86,7 @@ def load(step: Step) -> None:
     """`cp.async.bulk.tensor` to shared memory, completed by a complete-tx on the mbarrier of each destination."""
     instruction = step.instruction
     assert isinstance(instruction, TensorLoad)
-    values = step.values
+    values, guard = step.values, step.guard
     operation = operations.begin(step)
     descriptor = _descriptor(step, operation, instruction.map)
     targets = _targets(step, instruction)
@@ -94,24 +94,25 @@ def load(step: Step) -> None:
         coordinates=_numbers(step, instruction.coordinates, signed=True),
         mode=_MODES[instruction.mode],
         offsets=_numbers(step, instruction.offsets, signed=False),
-        shared=_shared(step, instruction.destination, instruction.destination_space),
+        shared=_shared(step, instruction.destination, instruction.destination_space) & _OFFSET,
     )
+    boxes = _boxes(step, descriptor, request, instruction.destination, instruction.destination_space)
+    runs = [[_loaded(box, target.address, copy) for target in targets for copy in box.copies] for box in boxes]
     amount = values.const(0, _COUNT)
     reads, writes = [descriptor], [list[int]() for _ in targets]
-    for box in _boxes(step, descriptor, request, instruction.destination, instruction.destination_space):
+    for box, mine in zip(boxes, runs, strict=True):
+        step.guard = values.both(guard, box.when)
         amount = values.ite(box.when, values.const(transaction_bytes(box.map, request), _COUNT), amount)
-        runs = [_loaded(box, target.address, copy) for target in targets for copy in box.copies]
         sized = [target._replace(size=box.extent) for target in targets]
-        found, written = bulk.weak(step, operation, runs, sized)
+        found, written = bulk.weak(step, operation, mine, sized, own=_all(runs))
         reads += found
-        for mine, more in zip(writes, written, strict=True):
-            mine += more
+        for known, more in zip(writes, written, strict=True):
+            known += more
     _read_first(operation, descriptor)
-    guard = step.guard
-    for target, mine in zip(targets, writes, strict=True):
+    for target, known in zip(targets, writes, strict=True):
         assert target.word is not None
         step.guard = values.both(guard, target.guard)
-        operations.complete_tx(step, operation, target.word, amount, (*reads, *mine))
+        operations.complete_tx(step, operation, target.word, amount, (*reads, *known))
     step.guard = guard
 
 
@@ -120,11 +121,14 @@ def store(step: Step) -> None:
     instruction = step.instruction
     assert isinstance(instruction, TensorStore)
     operation, descriptor, request = _outwards(step, instruction)
-    for box in _boxes(step, descriptor, request, instruction.source, Space.SHARED_CTA):
+    guard, boxes = step.guard, _boxes(step, descriptor, request, instruction.source, Space.SHARED_CTA)
+    runs = [[_stored(step, request, copy) for copy in box.copies] for box in boxes]
+    for box, mine in zip(boxes, runs, strict=True):
+        step.guard = step.values.both(guard, box.when)
         reads: dict[tuple[int, int], int] = {}
-        runs = [_stored(step, request, copy) for copy in box.copies]
-        for piece in pieces.cut(step, runs):
+        for piece in pieces.cut(step, mine, own=_all(runs)):
             pieces.move(step, operation, piece, reads)
+    step.guard = guard
     _read_first(operation, descriptor)
 
 
@@ -133,18 +137,18 @@ def reduce(step: Step) -> None:
     instruction = step.instruction
     assert isinstance(instruction, TensorReduce)
     operation, descriptor, request = _outwards(step, instruction)
-    for box in _boxes(step, descriptor, request, instruction.source, Space.SHARED_CTA):
-        type = _element(step, descriptor, box.map.element, instruction.op)
-        if type is None:
-            continue
-        elements = [
-            Copy(copy.shared + k, copy.address + k, type.size)
-            for copy in box.copies
-            if copy.address is not None
-            for k in range(0, copy.size, type.size)
-        ]
-        for run in pieces.elements(step, [_stored(step, request, element) for element in elements]):
+    guard, boxes = step.guard, _boxes(step, descriptor, request, instruction.source, Space.SHARED_CTA)
+    runs = [
+        [_stored(step, request, element) for copy in box.copies for element in _elements(copy, box.map.element.size)]
+        for box in boxes
+    ]
+    for box, mine in zip(boxes, runs, strict=True):
+        step.guard = step.values.both(guard, box.when)
+        type = _type(step, descriptor, box.map.element, instruction.op)
+        for run in pieces.elements(step, mine, own=_all(runs)) if type is not None else ():
+            assert type is not None
             _reduce(step, operation, instruction.op, type, run)
+    step.guard = guard
     _read_first(operation, descriptor)
 
 
@@ -155,7 +159,7 @@ def _outwards(step: Step, instruction: TensorStore | TensorReduce) -> tuple[Buil
     request = Request(
         coordinates=_numbers(step, instruction.coordinates, signed=True),
         mode=_MODES[instruction.mode],
-        shared=_shared(step, instruction.source, Space.SHARED_CTA),
+        shared=_shared(step, instruction.source, Space.SHARED_CTA) & _OFFSET,
         store=True,
     )
     return operation, descriptor, request
@@ -179,7 +183,7 @@ def _descriptor(step: Step, operation: Building, operand: Address) -> int:
         step, operand, address, SIZE, Space.GENERIC, Proxy.GENERIC, writes=False
     ):
         if rule != MISALIGNED:
-            step.misuse(condition, rule, event, message)
+            step.misuse(condition, rule, event, message or None)
     if address.payload % MAP_ALIGNMENT:
         message = f"a tensor map is aligned to {MAP_ALIGNMENT} bytes: declare the variable .align {MAP_ALIGNMENT}"
         step.misuse(true, MISALIGNED, event, message)
@@ -204,26 +208,26 @@ def _numbers(step: Step, operands: Iterable[Operand], signed: bool) -> tuple[int
 
 
 def _shared(step: Step, operand: Address, space: Space) -> int:
-    """The shared address of a copy, in the window of the CTA that has it."""
+    """The generic address of the shared operand."""
     address = generic_address(step, operand, space)
     if not address.is_const:
         raise arithmetic.unsupported(step.instruction, "a tensor copy whose shared address depends on a read")
-    return address.payload & _OFFSET
+    return address.payload
 
 
 def _targets(step: Step, instruction: TensorLoad) -> list[Target]:
     """The destinations, still without sizes, and the mbarriers that count what comes there."""
-    if instruction.mask is not None:
-        found = bulk.multicast_targets(step, instruction.destination, 1, instruction.mbarrier, instruction.mask)
-        return found if instruction.cta_group == 1 else _signalled(step, instruction, found)
-    if instruction.cta_group == 1:
-        return [bulk.target(step, instruction.destination, 1, instruction.destination_space, instruction.mbarrier)]
-    address = generic_address(step, instruction.destination, instruction.destination_space).payload
+    address = _shared(step, instruction.destination, instruction.destination_space)
     word = bulk.counting_word(step, instruction.mbarrier)
-    near = _rank(step, address) // 2 == _rank(step, word.payload) // 2
-    if not near:
+    named = Target(address, 1, word, step.values.true)
+    if instruction.mask is not None:
+        spread = bulk.masked(step, named, instruction.mask)
+        return spread if instruction.cta_group == 1 else _signalled(step, word, spread)
+    if instruction.cta_group == 1:
+        bulk.same_cta(step, address, word)
+    elif _rank(step, address) // 2 != _rank(step, word.payload) // 2:
         step.misuse(step.values.true, NOT_IN_PAIR, len(step.draft.events), f"{NOT_IN_PAIR} (ISA 9.7.10.28.5.3)")
-    return [Target(address, 1, word, step.values.true)]
+    return [named]
 
 
 def _rank(step: Step, address: int) -> int:
@@ -232,9 +236,9 @@ def _rank(step: Step, address: int) -> int:
     return step.windows.cluster.index(base) if base in step.windows.cluster else -1
 
 
-def _signalled(step: Step, instruction: TensorLoad, targets: list[Target]) -> list[Target]:
-    """With .cta_group::2 the signal goes, in each pair of CTAs, to the one that `mbar` is in within its own pair."""
-    parity = _rank(step, bulk.counting_word(step, instruction.mbarrier).payload) & 1
+def _signalled(step: Step, named: Value, targets: list[Target]) -> list[Target]:
+    """With .cta_group::2 the signal goes, in each pair of CTAs, to the one that `named` is in within its own pair."""
+    parity = _rank(step, named.payload) & 1
     cluster, found = step.windows.cluster, []
     for target in targets:
         assert target.word is not None
@@ -250,8 +254,8 @@ def _signalled(step: Step, instruction: TensorLoad, targets: list[Target]) -> li
 # --- what a descriptor makes of them
 
 
-def _boxes(step: Step, descriptor: int, request: Request, operand: Address, space: Space) -> Iterator[Box]:
-    """The box of each descriptor that can be read; while one is looked at, the step's guard says that it was read.
+def _boxes(step: Step, descriptor: int, request: Request, operand: Address, space: Space) -> list[Box]:
+    """The box of each descriptor that can be read.
 
     Before a plan, when it is not known whether a map can be written, nothing is an input error.
     """
@@ -259,20 +263,19 @@ def _boxes(step: Step, descriptor: int, request: Request, operand: Address, spac
     event = draft.events[descriptor]
     assert event.address is not None
     assert event.value is not None
+    found: list[Box] = []
     physical = draft.memory.physical(event.address.payload, SIZE)
-    if physical is None:
-        return
-    numbers = pieces.descriptors(step, physical)
-    fixed = draft.plan is not None and numbers == (draft.memory.initial_value(physical, SIZE),)
+    numbers = () if physical is None else pieces.descriptors(step, physical)
+    fixed = draft.plan is not None and len(numbers) == 1
     for number in numbers:
         when = values.true if fixed else values.binary("eq", event.value, values.const(number, 8 * SIZE))
         step.guard = values.both(guard, when)
         tensor = _map(step, descriptor, number)
-        if tensor is not None:
-            box = _box(step, descriptor, tensor, request, when)
-            if box is not None and _inside(step, descriptor, box, operand, space):
-                yield box
+        box = None if tensor is None else _box(step, descriptor, tensor, request, when)
+        if box is not None and _inside(step, descriptor, box, operand, space):
+            found.append(box)
     step.guard = guard
+    return found
 
 
 def _map(step: Step, descriptor: int, number: int) -> TensorMap | None:
@@ -330,7 +333,7 @@ def _inside(step: Step, descriptor: int, box: Box, operand: Address, space: Spac
         step, operand, address, box.extent, space, Proxy.GENERIC, writes=not box.request.store
     ):
         if rule != MISALIGNED:
-            step.misuse(true, rule, descriptor, message)
+            step.misuse(true, rule, descriptor, message or None)
             fits = False
     for copy in box.copies:
         if copy.address is None or _global(step, memory.region(copy.address, copy.size)):
@@ -370,7 +373,17 @@ def _stored(step: Step, request: Request, copy: Copy) -> Run:
     return Run(step.windows.own + request.shared + copy.shared, copy.address, copy.size)
 
 
-def _element(step: Step, descriptor: int, element: ElementType, op: AtomOp) -> ScalarType | None:
+def _all(runs: Iterable[Iterable[Run]]) -> list[Run]:
+    return [run for listed in runs for run in listed]
+
+
+def _elements(copy: Copy, size: int) -> Iterator[Copy]:
+    assert copy.address is not None
+    for k in range(0, copy.size, size):
+        yield Copy(copy.shared + k, copy.address + k, size)
+
+
+def _type(step: Step, descriptor: int, element: ElementType, op: AtomOp) -> ScalarType | None:
     """The type of a reduction; None, and misuse, where the operation is not defined on the map's elements."""
     if element not in _REDUCED[op]:
         message = f"{NOT_ALLOWED}: there is no .{op.value} of .{element.spelling} elements"

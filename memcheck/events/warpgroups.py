@@ -12,12 +12,12 @@ are the operation's from the fence to the wait for its group, are looked at alon
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
 
 from memcheck.events import operations, pieces
 from memcheck.events.access import MISALIGNED, generic_address
 from memcheck.events.arithmetic import unsupported
 from memcheck.events.draft import UNKNOWN, Step
+from memcheck.events.loops import registers_read, registers_written
 from memcheck.events.plan import NOWHERE, Run
 from memcheck.events.structure import Kind
 from memcheck.events.tensormaps import alone
@@ -112,14 +112,14 @@ def _check_registers(step: Step, instruction: WarpgroupMultiply) -> None:
     true, body = step.values.true, step.thread.body
     here = next(i for i, one in enumerate(body) if one is instruction)
     for one in _back_to_fence(step.thread, here):
-        if names := _mentioned(one) & _own(instruction):
+        if names := (registers_read(one) | registers_written(one)) & _own(instruction):
             chained = isinstance(one, WarpgroupMultiply) and one.shape == instruction.shape
             if not chained or not names <= _names(instruction.accumulators):
                 step.misuse(
                     true, NOT_FENCED, None, f"`{one.text}` accesses {min(names)}, without a wgmma.fence after it"
                 )
     for one in _in_flight(step.thread, here):
-        if names := _mentioned(one) & _own(instruction):
+        if names := (registers_read(one) | registers_written(one)) & _own(instruction):
             message = f"`{one.text}` accesses {min(names)} of this wgmma, without a wgmma.wait_group before it"
             step.misuse(true, IN_FLIGHT, None, message)
 
@@ -164,20 +164,3 @@ def _own(instruction: WarpgroupMultiply) -> frozenset[str]:
 
 def _names(registers: Iterable[Register]) -> frozenset[str]:
     return frozenset(register.name for register in registers)
-
-
-def _mentioned(instruction: Instruction) -> frozenset[str]:
-    return _names(_registers(instruction))
-
-
-def _registers(part: object) -> Iterator[Register]:
-    """All registers below an instruction or operand."""
-    if isinstance(part, Register):
-        yield part
-    elif isinstance(part, tuple):
-        for item in part:
-            yield from _registers(item)
-    elif is_dataclass(part) and not isinstance(part, type):
-        for field in fields(part):
-            if field.name != "span":
-                yield from _registers(getattr(part, field.name))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memcheck.errors import SourceError, UnsupportedError
-from memcheck.events.unfold import unfold
+from memcheck.errors import SourceError
 from memcheck.language.printer import print_test
 from memcheck.language.test import MemoryTerm, TensorMap, VariableKind
 from memcheck.ptx.operands import Address, AddressOf, Immediate, Register
@@ -114,7 +113,14 @@ def test_mbarriers():
     assert (full.size, full.init, full.array, full.align) == (16, (1, 1048575), True, 16)
 
 
-FIELDS = "base = x, type = .u32, dims = {16, 8}, strides = {64}, box = {4, 4}"
+PARTS = {"base": "x", "type": ".u32", "dims": "{16, 8}", "strides": "{64}", "box": "{4, 4}"}
+
+
+def written(parts: dict[str, str]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in parts.items())
+
+
+FIELDS = written(PARTS)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +136,10 @@ def test_tensor_maps(words, space):
 
 
 def test_fields_of_tensor_maps():
-    more = "element_strides = {1, 2}, swizzle = 128, interleave = 32, fill = nan"
-    map = variables(f"x = 0; .const .tensormap tm = {{ {FIELDS}, {more} }}".replace(".u32", ".f32.ftz"))["tm"].map
-    assert (map.type, map.element_strides, map.swizzle, map.interleave) == ("f32.ftz", (1, 2), 128, 32)
+    cube = FIELDS.replace("8}", "8, 2}").replace("{64}", "{64, 512}").replace("4}", "4, 2}").replace(".u32", ".f32.ftz")
+    more = "element_strides = {1, 2, 1}, swizzle = 32, interleave = 32, fill = nan"
+    map = variables(f"x = 0; .const .tensormap tm = {{ {cube}, {more} }}")["tm"].map
+    assert (map.type, map.element_strides, map.swizzle, map.interleave) == ("f32.ftz", (1, 2, 1), 32, 32)
     assert map.fills_nan
     images = "base = &x, type = .u8, dims = {64, 9, 9, 2}, strides = {64, 576, 5184}"
     corners = "lower = {-1, -1}, upper = {0, 0}, channels = 64, pixels = 8, swizzle = none"
@@ -149,19 +156,51 @@ def test_orders_of_grids():
 
 
 @pytest.mark.parametrize(
-    ("state", "what"),
-    [
-        (".shared .mbarrier b = 2", "`.mbarrier` declarations are"),
-        (f"x = 0; .const .tensormap tm = {{ {FIELDS} }}", "`.tensormap` declarations are"),
-        ("order grid 0 -> grid 1", "`order grid` is"),
-    ],
+    "state",
+    [".shared .mbarrier b = 2", f"x = 0; .const .tensormap tm = {{ {FIELDS} }}", "order grid 0 -> grid 1"],
 )
-def test_printed_and_not_decided(state, what):
+def test_objects_are_printed(state):
     test = read(f"PTX T {{ {state} }} P0 @ grid 0 {{ }} P1 @ grid 1 {{ }} exists (true)")
     assert content(read(print_test(test))) == content(test)
-    with pytest.raises(UnsupportedError) as caught:
-        unfold(test)
-    assert caught.value.message == f"{what} not supported yet."
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("box", "{3, 4}", "`box[0]` is 12 bytes; it must be a multiple of 16 bytes."),
+        ("box", "{4, 257}", "`box[1]` is 257; it must be from 1 to 256."),
+        ("dims", "{0, 8}", "`dims[0]` is 0; it must be from 1 to 2^32."),
+        ("strides", "{24}", "`strides[0]` is 24; it must be a multiple of 16 bytes."),
+        ("element_strides", "{1, 9}", "`element_strides[1]` is 9; it must be from 1 to 8."),
+        ("interleave", "16", "`dims` has 2 dimensions; `interleave` needs 3 to 5."),
+        ("swizzle", "96", "`swizzle` is 96 bytes; no encoder makes that, only tensormap.replace."),
+        ("fill", "nan", "`fill` is NaN; `type` must be floating point, and .u32 is not."),
+        ("box", "{256, 256}", "the box has 262144 bytes; it must have at most 233472."),
+    ],
+)
+def test_maps_that_no_driver_encodes(field, value, message):
+    """The error is at the field, or at the name of the map."""
+    text = f"x = 0; .const .tensormap tm = {{ {written({**PARTS, field: value})} }}"
+    with pytest.raises(SourceError) as caught:
+        variables(text)
+    assert caught.value.message == f"no driver encodes this tensor map: {message}"
+    span = caught.value.span
+    place = field if f"`{field}" in message.split(" ")[0] else "dims" if message.startswith("`dims") else "tm"
+    assert span.source.line(span.line)[span.column - 1 :].startswith(place)
+
+
+def test_alignment_of_maps_and_their_tensors():
+    wide = "dims = {16, 8, 2}, strides = {64, 512}, box = {8, 4, 2}, swizzle = 32, interleave = 32"
+    got = variables(
+        f".global .b32 x[128]; .global .b128 y[8]; .const .tensormap a = {{ base = x, type = .u32, {wide} }};"
+        f" .const .tensormap b = {{ {FIELDS} }}; .param .align 64 .tensormap c = {{ {FIELDS.replace('x', 'y', 1)} }};"
+    )
+    assert [got[name].align for name in "xyabc"] == [32, 16, 128, 128, 64]
+    with pytest.raises(SourceError, match="a multiple of 16 bytes, and `x` one of 8") as caught:
+        variables(f".global .align 8 .b32 x[128]; .const .tensormap a = {{ {FIELDS} }}")
+    assert caught.value.hint == "declare `x` .align 16"
+    with pytest.raises(SourceError, match="aligned to 64 bytes at least, and this to 16"):
+        variables(f"x = 0; .const .align 16 .tensormap a = {{ {FIELDS} }}")
 
 
 def test_tensor_operands():

@@ -1,11 +1,11 @@
-"""What decoded asynchronous instructions say: defaults, operands, reasons; and that nothing decides them silently."""
+"""What decoded asynchronous instructions say: defaults, operands, reasons; and that all of them have events."""
 
 from __future__ import annotations
 
 import pytest
 
-from memcheck.errors import SourceError, UnsupportedError
-from memcheck.events.unfold import unfold
+from memcheck.errors import SourceError
+from memcheck.events.walk import handler_of
 from memcheck.language.load import parse_test
 from memcheck.language.printer import print_test
 from memcheck.ptx import asynchronous as a
@@ -279,18 +279,8 @@ def test_every_class_has_a_form() -> None:
 
 
 @pytest.mark.parametrize("form", one_of_each())
-def test_read_and_printed_and_not_decided(form: str) -> None:
+def test_read_and_printed_and_decided(form: str) -> None:
     test = parse_test(SourceFile("t.litmus", whole(form)))
     again = parse_test(SourceFile("t.litmus", print_test(test)))
     assert print_test(again) == print_test(test)
-    with pytest.raises(UnsupportedError, match="is not supported yet") as caught:
-        unfold(test)
-    opcode = next(word for word in form.split() if not word.startswith("@"))
-    assert caught.value.message == f"{opcode} is not supported yet."
-    assert caught.value.span == test.threads[0].body[0].span
-
-
-def test_refused_where_it_cannot_be_reached() -> None:
-    test = parse_test(SourceFile("t.litmus", whole("bra END; cp.async.wait_all; END: exit")))
-    with pytest.raises(UnsupportedError, match=r"cp\.async\.wait_all is not supported yet"):
-        unfold(test)
+    assert handler_of(type(test.threads[0].body[0])) is not None

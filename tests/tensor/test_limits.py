@@ -117,3 +117,10 @@ def test_verdicts_of_the_drivers_encoder():
     wrong = [entry for entry in entries if (refusals(entry["map"]) == ()) is not entry["accepted"]]
     assert not wrong
     assert sum(entry["accepted"] for entry in entries) > 100 < sum(not entry["accepted"] for entry in entries)
+
+
+def test_what_only_tensormap_replace_makes():
+    wide = tile(swizzle=Swizzle.B96)
+    assert refusals(wide, encoded=False) == ()
+    (sentence,) = refusals(tile(swizzle=Swizzle.B96, box=(28, 4)), encoded=False)
+    assert sentence == "`box[0]` is 112 bytes; with 96-byte `swizzle` it must be at most 96."

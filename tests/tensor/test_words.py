@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcheck.errors import MemcheckError
-from memcheck.tensor.descriptor import Atomicity, Fill, Interleave, Swizzle, TensorMap
+from memcheck.ptx.tensors import TensormapField
+from memcheck.tensor.descriptor import Atomicity, Fill, Interleave, Swizzle, TensorMap, Tile
 from memcheck.tensor.element import ElementType
-from memcheck.tensor.words import decode, encode
+from memcheck.tensor.words import decode, encode, slots
 from tests.tensor.maps import image, images, recorded, tile, tiles
 
 
@@ -117,6 +118,45 @@ def test_bytes_of_the_drivers_encoder():
 def test_bytes_that_say_no_map(flags: int, sentence: str):
     with pytest.raises(MemcheckError, match=sentence):
         decode(struct.pack("<QI", 0, flags).ljust(128, b"\0"))
+
+
+def _put(raw: int, field: TensormapField, ordinal: int, number: int) -> int:
+    """The bytes, a number, with a field set slot by slot."""
+    for slot in slots(field, ordinal, number):
+        part = (number - slot.less >> slot.shift if slot.fixed is None else slot.fixed) & (1 << slot.width) - 1
+        raw = raw & ~((1 << slot.width) - 1 << slot.at) | part << slot.at
+    return raw
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_every_field_has_its_slots(data: st.DataObject):
+    """A map becomes another of its rank when every field is replaced, whatever was there before."""
+    first, second = (data.draw(tiles())[0] for _ in range(2))
+    first, second = (replace(one, swizzle=data.draw(st.sampled_from(Swizzle))) for one in (first, second))
+    field, box = TensormapField, second.mode
+    assert isinstance(box, Tile)
+    changes = [
+        (field.GLOBAL_ADDRESS, 0, second.base),
+        (field.RANK, 0, second.rank - 1),
+        *((field.BOX_DIM, i, number) for i, number in enumerate(box.box)),
+        *((field.GLOBAL_DIM, i, number) for i, number in enumerate(second.dims)),
+        *((field.GLOBAL_STRIDE, i, number) for i, number in enumerate(second.strides)),
+        *((field.ELEMENT_STRIDE, i, number) for i, number in enumerate(second.element_strides)),
+        (field.ELEMTYPE, 0, second.element.value),
+        (field.INTERLEAVE, 0, second.interleave.value),
+        (field.SWIZZLE, 0, second.swizzle.value),
+        (field.SWIZZLE_ATOMICITY, 0, second.atomicity.value),
+        (field.FILL, 0, second.fill.value),
+    ]
+    raw = int.from_bytes(encode(first), "little")
+    for change in data.draw(st.permutations(changes)):
+        raw = _put(raw, *change)
+    assert decode(raw.to_bytes(128, "little")) == second
+
+
+def test_a_fifth_stride_has_no_slot():
+    assert slots(TensormapField.GLOBAL_STRIDE, 4, 16) == ()
 
 
 def test_too_few_bytes():
