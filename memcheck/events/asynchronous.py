@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from memcheck.events import (
-    bulk,
-    copies,
-    grids,
-    groups,
-    launches,
-    mbarriers,
-    stores,
-    tensormaps,
-    tensors,
-    warpgroups,
-)
+from memcheck.events import bulk, copies, grids, groups, launches, mbarriers, stores
 from memcheck.events.draft import Handler
 from memcheck.ptx import asynchronous as ptx
-from memcheck.ptx import tensors as maps
 from memcheck.ptx.instructions import Instruction
 
 HANDLERS: dict[type[Instruction], Handler] = {
@@ -36,12 +24,5 @@ HANDLERS: dict[type[Instruction], Handler] = {
     ptx.BulkReduce: bulk.reduce,
     ptx.AsyncStore: stores.store,
     ptx.AsyncReduce: stores.reduce,
-    maps.TensorLoad: tensors.load,
-    maps.TensorStore: tensors.store,
-    maps.TensorReduce: tensors.reduce,
-    maps.TensormapReplace: tensormaps.replace,
-    maps.TensormapCopy: tensormaps.copy,
-    ptx.WarpgroupFence: warpgroups.fence,
-    ptx.WarpgroupMultiply: warpgroups.multiply,
     ptx.TryCancel: launches.cancel,
 }

@@ -44,6 +44,10 @@ def handler_of(kind: type[ptx.Instruction]) -> Handler | None:
         from memcheck.events.asynchronous import HANDLERS as ASYNCHRONOUS
 
         found = ASYNCHRONOUS.get(kind)
+    if found is None:
+        from memcheck.events.tensorial import HANDLERS as TENSORIAL
+
+        found = TENSORIAL.get(kind)
     return found
 
 
