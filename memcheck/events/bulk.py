@@ -70,7 +70,8 @@ def byte_count(step: Step, operand: Operand) -> int:
     size = value.payload
     if size % CHUNK:
         message = f"a bulk copy moves a multiple of {CHUNK} bytes, not {size} (ISA 9.7.10.28.4)"
-        step.misuse(step.values.true, "a bulk copy of no multiple of 16 bytes", len(step.draft.events), message)
+        event = len(step.draft.events) if size > CHUNK else None
+        step.misuse(step.values.true, "a bulk copy of no multiple of 16 bytes", event, message)
     return size
 
 

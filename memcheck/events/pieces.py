@@ -39,9 +39,9 @@ def static_range(
     address = generic_address(step, operand, space)
     if not address.is_const:
         raise arithmetic.unsupported(step.instruction, "an asynchronous access whose address depends on a read")
-    event = len(step.draft.events)
+    event = len(step.draft.events) if size else None
     when = step.values.true if when is None else when
-    for condition, rule, message in check_address(step, operand, address, size, space, Proxy.GENERIC, writes):
+    for condition, rule, message in check_address(step, operand, address, size or 1, space, Proxy.GENERIC, writes):
         if rule != MISALIGNED:
             step.misuse(step.values.both(when, condition), rule, event, message)
     if address.payload % align:
@@ -57,6 +57,7 @@ def cut(step: Step, runs: Sequence[Run], own: Sequence[Run] | None = None) -> li
     `own`: all that the operation may copy, where `runs` are one alternative of it.
     """
     draft = step.draft
+    runs = [run for run in runs if run.size]
     draft.runs.extend(runs)
     plan = draft.plan
     if plan is None or plan.cuts is None:

@@ -142,6 +142,24 @@ def test_bulk_copy_to_shared_completes_on_its_mbarrier():
     assert evaluate(found.events[report].value, {copy.events[2]: phase.fresh(1)}, {}) == phase.fresh(1) + (2**21 - 32)
 
 
+def test_bulk_copy_of_nothing_completes():
+    found = structure(f"{BULK} [s], [x], 0, [m];")
+    assert told(found, only(found)) == ["R m+0:8 @0", "W m+0:8 @0"]
+    assert only(found).complete == ()
+    assert structure(f"{BULK_OUT} [x], [s], 0;").events[1:] == ()
+
+
+@pytest.mark.parametrize("size", [8, 24])
+def test_a_size_of_no_multiple_of_16_is_outside_under_a_condition(size):
+    relaxed = "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128 [x], [s], r1;"
+    for copy in (relaxed, f"{BULK_OUT} [x], [s], r1;"):
+        found = structure(f"mov.u32 r1, {size}; ld.global.b32 r0, [y]; setp.eq.u32 p0, r0, 0; @p0 {copy}")
+        (misuse,) = found.misuses
+        assert misuse.rule == "undefined-behaviour: a bulk copy of no multiple of 16 bytes"
+        assert misuse.event is None or misuse.event in only(found).events
+        assert [evaluate(misuse.condition, {1: n}, {}) for n in (0, 1)] == [1, 0]
+
+
 def test_bulk_copy_to_global_belongs_to_a_group():
     found = structure(
         f"{BULK_OUT} [x], [s], 16; cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;"
