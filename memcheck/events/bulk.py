@@ -125,18 +125,18 @@ def masked(step: Step, named: Target, mask: Operand) -> list[Target]:
     values, cluster, word = step.values, step.windows.cluster, named.word
     assert word is not None
     bits = step.operand(mask, 16)
-    beyond = values.binary("lshr", bits, values.const(len(cluster), 16))
-    message = f"the CTA mask names a rank that the cluster, of {len(cluster)} CTAs, does not have"
-    step.misuse(
-        values.negate(values.binary("eq", beyond, values.const(0, 16))), "a CTA mask beyond the cluster",
-        len(step.draft.events), message,
-    )  # fmt: skip
     found = []
     for rank, base in enumerate(cluster):
         guard = values.extract(bits, rank, 1)
         if guard is not values.false:
             object = values.const(base + (word.payload & _OFFSET), 64)
             found.append(Target(base + (named.address & _OFFSET), named.size, object, guard))
+    beyond = values.binary("lshr", bits, values.const(len(cluster), 16))
+    message = f"the CTA mask names a rank that the cluster, of {len(cluster)} CTAs, does not have"
+    step.misuse(
+        values.negate(values.binary("eq", beyond, values.const(0, 16))), "a CTA mask beyond the cluster",
+        len(step.draft.events) if found else None, message,
+    )  # fmt: skip
     return found
 
 

@@ -244,7 +244,7 @@ def _signalled(step: Step, named: Value, targets: list[Target]) -> list[Target]:
         assert target.word is not None
         rank = _rank(step, target.address) & ~1 | parity
         if rank >= len(cluster):
-            step.misuse(target.guard, NOT_IN_PAIR, len(step.draft.events), f"the cluster has no CTA of rank {rank}")
+            step.misuse(target.guard, NOT_IN_PAIR, None, f"the cluster has no CTA of rank {rank}")
             continue
         word = step.values.const(cluster[rank] + (target.word.payload & _OFFSET), 64)
         found.append(target._replace(word=word))

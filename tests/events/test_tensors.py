@@ -404,3 +404,12 @@ def test_misuse_under_a_predicate_is_outside() -> None:
     (misuse,) = [m for m in found.misuses if "does not allow" in m.rule]
     assert evaluate(misuse.condition, {1: 0}, {}) == 1
     assert evaluate(misuse.condition, {1: 1}, {}) == 0
+
+
+def test_a_mask_without_any_cta_of_the_cluster() -> None:
+    spread = f"{SPREAD.format(2)}.multicast::cluster [d], [tm, {{0, 0}}], [m], 6;"
+    found = made(f"ld.global.b32 r0, [w]; setp.eq.u32 p0, r0, 0; @p0 {spread}")
+    (misuse,) = [m for m in found.misuses if "mask" in m.rule]
+    assert misuse.event is None
+    assert [evaluate(misuse.condition, {1: n}, {}) for n in (0, 1)] == [1, 0]
+    assert told(found, only(found)) == [DESCRIPTOR]
