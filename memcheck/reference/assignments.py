@@ -57,13 +57,39 @@ def choices_in(values: Iterable[Value]) -> frozenset[int]:
     return frozenset(found)
 
 
+def looked_at(values: Iterable[Value]) -> dict[int, int]:
+    """For each read below `values` a mask of the bits that they look at."""
+    bits: dict[int, int] = {}
+    seen: set[Value] = set()
+    pending = [(value, (1 << value.width) - 1) for value in values]
+    while pending:
+        value, mask = pending.pop()
+        if value.op == "read":
+            bits[value.payload] = bits.get(value.payload, 0) | mask
+        elif value.op == "extract" and value.args[0].op == "read":
+            read = value.args[0].payload
+            bits[read] = bits.get(read, 0) | ((1 << value.width) - 1) << value.payload
+        elif value not in seen:
+            seen.add(value)
+            pending.extend((arg, (1 << arg.width) - 1) for arg in value.args)
+    return bits
+
+
 def assignments(
     structure: Structure, values: Sequence[Value], read_values: Mapping[int, Iterable[int]]
 ) -> Iterator[tuple[dict[int, int], dict[int, int]]]:
-    """All (reads, choices) for the reads and choices below `values`. TooLargeError beyond MAX_ASSIGNMENTS."""
-    reads = sorted(frozenset().union(*(v.support for v in values)))
+    """All (reads, choices) for the reads and choices below `values`. TooLargeError beyond MAX_ASSIGNMENTS.
+
+    Of the words of an mbarrier that differ only where no value looks, one stands for all.
+    """
+    bits = looked_at(values)
+    reads = sorted(bits)
     choices = sorted(choices_in(values))
-    options = [tuple(read_values[r]) for r in reads] + [structure.choice_domains[c] for c in choices]
+    options = [tuple(read_values[r]) for r in reads]
+    for i, r in enumerate(reads):
+        if "MBAR" in structure.events[r].tags:
+            options[i] = tuple({number & bits[r]: number for number in options[i]}.values())
+    options += [structure.choice_domains[c] for c in choices]
     count = 1
     for option in options:
         count *= len(option)

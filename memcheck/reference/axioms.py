@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from memcheck.events.structure import INITIAL, Kind
 from memcheck.reference.barriers import Generations, before_generation, waits_for
+from memcheck.reference.grids import started_after
 from memcheck.reference.locations import Locations
 from memcheck.reference.pairs import Pair, Pairs, has_cycle
 from memcheck.reference.patterns import ReadsFrom
@@ -55,11 +56,17 @@ def no_thin_air(trace: Trace, rf: ReadsFrom, depends: Pairs, chosen: Sequence[Ge
     """8.10.4: reads-from and dependencies make no cycle; nor does passing a barrier need what follows it.
 
     A wait is passed after the arrivals of its generation and after the end of every thread that it went without; what
-    follows a wait, the end of its thread included, comes after it was passed.
+    follows a wait, the end of its thread included, comes after it was passed. What needs the end of a grid comes after
+    the end of its threads and of what they issued.
     """
     edges: set[tuple[object, object]] = {(w, r) for (r, _), w in rf.items() if w != INITIAL}
     edges |= {(a, b) for a, b in depends if a in trace.executed and b in trace.executed}
-    edges |= {(e, ("end", trace.event(e).thread)) for e in trace.executed}
+    for e in trace.executed:
+        thread = trace.event(e).thread
+        if trace.event(e).operation is None:
+            edges.add((e, ("end", thread)))
+        edges |= {(e, ("over", thread)), (("end", thread), ("over", thread))}
+    edges |= {(("over", thread), e) for thread, e in started_after(trace, po)}
     for generation in chosen:
         kinds = {a.event: a for a in generation.rendezvous.arrivals}
         waits = [(e, g) for e, g in generation.of.items() if kinds[e].waits]

@@ -8,34 +8,44 @@ from functools import cached_property
 from itertools import combinations
 
 from memcheck.events.structure import Event, Structure
-from memcheck.ptx.instructions import Fence, ProxyFence, Restriction
-from memcheck.ptx.qualifiers import FenceProxy, Proxy, Sem
+from memcheck.ptx.asynchronous import MbarrierInit
+from memcheck.ptx.instructions import Fence, Restriction
+from memcheck.ptx.qualifiers import Proxy, Sem
+from memcheck.reference.asynchronous import Asynchronous
+from memcheck.reference.grids import grid_order, launches
 from memcheck.reference.locations import Locations
-from memcheck.reference.pairs import Pair, Pairs, closure
+from memcheck.reference.pairs import Pair, Pairs, closure, composed
 from memcheck.reference.patterns import Synchronization
+from memcheck.reference.proxies import Test, fences_of, ways
 from memcheck.reference.strength import is_memory, is_memory_fence, place
 from memcheck.reference.traces import Trace
 
-BRIDGES = {
-    Proxy.TEXTURE: FenceProxy.TEXTURE,
-    Proxy.SURFACE: FenceProxy.SURFACE,
-    Proxy.CONSTANT: FenceProxy.CONSTANT,
-}
-"""The proxy fence between generic accesses and those of another proxy."""
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What restricted fences have an effect on: shared memory of `cta` (None: other memory).
+
+    `init`: the thread whose mbarrier.init is ordered with what comes later, None for other accesses.
+    """
+
+    cta: int | None
+    init: int | None = None
 
 
-def reaches(structure: Structure, fence: Event, cta: int | None) -> bool:
-    """Whether a restricted fence has an effect on memory: the shared memory of `cta`, None for all other memory."""
+def reaches(structure: Structure, fence: Event, memory: Memory) -> bool:
+    """Whether a restricted fence has an effect on accesses of some memory."""
     assert isinstance(fence.instruction, Fence)
     restriction = fence.instruction.restriction
     if restriction is None:
         return True
-    if cta is None or restriction is Restriction.MBARRIER_INIT:
-        return False
     mine = place(structure, fence)
+    if restriction is Restriction.MBARRIER_INIT:
+        return memory.init == fence.thread and memory.cta == mine.cta
+    if memory.cta is None:
+        return False
     if restriction is Restriction.SHARED_CTA:
-        return cta == mine.cta
-    return any(t.place.cta == cta and t.place.cluster == mine.cluster for t in structure.test.threads)
+        return memory.cta == mine.cta
+    return any(t.place.cta == memory.cta and t.place.cluster == mine.cluster for t in structure.test.threads)
 
 
 @dataclass(frozen=True)
@@ -46,36 +56,76 @@ class Causality:
     po: Pairs
     synchronizes: frozenset[Synchronization]
     observation: Pairs
+    asynchronous: Asynchronous
 
     @property
     def trace(self) -> Trace:
         return self.locations.trace
 
-    def _closed(self, cta: int | None) -> frozenset[Pair]:
+    def _effective(self, memory: Memory) -> list[Synchronization]:
         structure = self.trace.structure
-        edges = {
-            (s.source, s.target)
-            for s in self.synchronizes
-            if all(reaches(structure, structure.events[f], cta) for f in s.fences)
-        }
-        return closure(self.po | edges)
+        return [s for s in self.synchronizes if all(reaches(structure, structure.events[f], memory) for f in s.fences)]
+
+    @cached_property
+    def _grid_order(self) -> frozenset[Pair]:
+        return grid_order(self.trace)
+
+    @cached_property
+    def launched(self) -> frozenset[Pair]:
+        """From release fences to the grids that griddepcontrol.launch_dependents lets start."""
+        if not self.trace.structure.test.grid_orders:
+            return frozenset()
+        return launches(self.trace, self.po, closure(self._steps(self._effective(Memory(None)))))
+
+    def _steps(self, synchronizes: Iterable[Synchronization]) -> frozenset[Pair]:
+        """Program order, synchronizes between the events in it, and grids.
+
+        What a release asynchronous operation releases is what comes before its instruction (8.8, pattern 5).
+        """
+        issue, edges = self.asynchronous.issue, set()
+        for s in synchronizes:
+            if self.trace.event(s.source).operation is None:
+                edges.add((s.source, s.target))
+            elif s.source not in self.asynchronous.releasing:
+                edges.update((e, s.target) for e, w in issue if w == s.source)
+        return frozenset(edges | self.po | self._grid_order)
+
+    def _closed(self, memory: Memory) -> frozenset[Pair]:
+        """8.9.5 with 8.9.1.1: a path through the thread that issues an operation ends at the operation, and a path
+        from an asynchronous access begins with its completion."""
+        synchronizes = self._effective(memory)
+        operations = self.asynchronous
+        if not operations.operations:
+            return closure(self._steps(synchronizes) | self.launched)
+        hop = closure(self._steps(synchronizes) | self.launched)
+        completed = set(operations.grouped)
+        for s in synchronizes:
+            if self.trace.event(s.source).operation is not None:
+                completed.add((s.source, s.target))
+                completed.update((access, s.target) for access, report in operations.reported if report == s.source)
+        out = completed | composed(completed, hop)
+        into = operations.issue | composed(hop, operations.issue)
+        return frozenset(hop | out | into | composed(out, operations.issue) | operations.within | operations.reported)
 
     @cached_property
     def base(self) -> frozenset[Pair]:
         """8.9.5, base causality order, as it orders everything: no path through a restricted fence counts."""
-        return self._closed(None)
+        return self._closed(Memory(None))
 
     @cached_property
-    def _base_of_shared(self) -> dict[int, frozenset[Pair]]:
-        ctas = {c for e in self._accesses if (c := self.locations.shared_cta(e)) is not None}
-        return {c: self._closed(c) for c in ctas}
+    def _bases(self) -> dict[Memory, frozenset[Pair]]:
+        return {}
 
     def base_for(self, access: int) -> frozenset[Pair]:
-        """Base causality as it orders accesses of the memory that `access` is to (restricted fences)."""
+        """Base causality as it orders `access` with later accesses of the same memory (restricted fences)."""
         if not any(s.fences for s in self.synchronizes):
             return self.base
-        cta = self.locations.shared_cta(access)
-        return self.base if cta is None else self._base_of_shared[cta]
+        event = self.trace.event(access)
+        init = event.thread if isinstance(event.instruction, MbarrierInit) else None
+        memory = Memory(self.locations.shared_cta(access), init)
+        if memory not in self._bases:
+            self._bases[memory] = self._closed(memory)
+        return self._bases[memory]
 
     @cached_property
     def _accesses(self) -> list[int]:
@@ -88,50 +138,28 @@ class Causality:
             (x, y)
             for x in self._accesses
             for y in self._accesses
-            if self.locations.overlap(x, y) and self._preserved(x, y)
+            if x != y and self.locations.overlap(x, y) and self._preserved(x, y)
         )
 
     def _preserved(self, x: int, y: int) -> bool:
         base = self.base_for(x)
         if (x, y) not in base:
             return False
-        structure = self.trace.structure
-        first, second = structure.events[x], structure.events[y]
-        same_address = self.locations.same_address(x, y)
-        if same_address and first.proxy is second.proxy:
-            if first.proxy is Proxy.GENERIC:  # rule 1
-                return True
-            if place(structure, first).cta == place(structure, second).cta:  # rule 2
-                return True
-        # Rule 3, and the same for texture, surface and constant accesses: fences along the path, each proxy's own
-        # in the thread block of its access.
-        needed: list[tuple[FenceProxy, int | None]] = []
-        for event, at in ((first, 0), (second, 1)):
-            if at == 1 and not same_address:
-                needed.append((FenceProxy.ALIAS, None))
-            if event.proxy is not Proxy.GENERIC:
-                if event.proxy not in BRIDGES:
-                    return False
-                needed.append((BRIDGES[event.proxy], place(structure, event).cta))
-        return self._path(base, x, y, needed)
+        if self.trace.event(y).proxy is not Proxy.TENSORMAP and self._ends_grid(base, x, y):
+            return True
+        return any(self._path(base, x, y, way) for way in ways(self.locations, x, y))
 
-    def _path(self, base: Pairs, x: int, y: int, needed: Sequence[tuple[FenceProxy, int | None]]) -> bool:
+    def _ends_grid(self, base: Pairs, x: int, y: int) -> bool:
+        """Whether a path leads through the end of a grid, which counts for every proxy but tensormap (8.9.4)."""
+        return any((a == x or (x, a) in base) and (b == y or (b, y) in base) for a, b in self._grid_order)
+
+    def _path(self, base: Pairs, x: int, y: int, needed: Sequence[Test]) -> bool:
         """Whether base causality leads from x to y through such proxy fences, in this order."""
         if not needed:
             return (x, y) in base
-        kind, cta = needed[0]
         return any(
-            (x, f) in base and self._path(base, f, y, needed[1:])
-            for f in self.trace.executed
-            if self._is_proxy_fence(f, kind, cta)
+            needed[0](f) and (x, f) in base and self._path(base, f, y, needed[1:]) for f in fences_of(self.trace)
         )
-
-    def _is_proxy_fence(self, fence: int, kind: FenceProxy, cta: int | None) -> bool:
-        event = self.trace.event(fence)
-        instruction = event.instruction
-        if not isinstance(instruction, ProxyFence) or instruction.proxy is not kind:
-            return False
-        return cta is None or place(self.trace.structure, event).cta == cta
 
     @cached_property
     def order(self) -> frozenset[Pair]:

@@ -7,17 +7,23 @@ from itertools import combinations
 
 from memcheck.events.structure import INITIAL, Kind
 from memcheck.reference.locations import Locations
+from memcheck.reference.mbarriers import is_operation
 from memcheck.reference.pairs import Pair, Pairs, closure
 from memcheck.reference.patterns import ReadsFrom
 
 
 def coherence_orders(locations: Locations, strong: Pairs, causality: Pairs) -> Iterator[frozenset[Pair]]:
     """8.9.6 and 8.10.1: every least transitive order that has causality between overlapping writes and relates each
-    morally strong overlapping pair; nothing else relates writes. W0 is before all of them (8.2.6)."""
+    morally strong overlapping pair; nothing else relates writes. W0 is before all of them (8.2.6).
+
+    Operations on an mbarrier come as the chain of the trace says, which their reads-from forces."""
     trace = locations.trace
     writes = [e for e in trace.executed if trace.event(e).kind is Kind.WRITE]
     initial = {(INITIAL, w) for w in writes}
     forced = {(a, b) for a in writes for b in writes if (a, b) in causality and locations.overlap(a, b)}
+    for chain in trace.chains:
+        operations = [link.write for link in chain.links if is_operation(trace.event(link.write))]
+        forced.update(combinations(operations, 2))
     open_pairs = [p for p in combinations(writes, 2) if p in strong and locations.overlap(*p)]
     yield from _orient(open_pairs, closure(initial | forced))
 

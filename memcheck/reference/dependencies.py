@@ -6,6 +6,7 @@ from memcheck.events.structure import Event, Kind, Structure
 from memcheck.events.value import Value, evaluate
 from memcheck.reference.assignments import assignments, control_values, reached
 from memcheck.reference.domains import Domains
+from memcheck.reference.mbarriers import is_operation
 from memcheck.reference.pairs import Pair
 
 Done = tuple[int, ...]
@@ -16,7 +17,7 @@ def _made_of(structure: Structure, event: Event) -> list[Value]:
     if event.kind is Kind.BARRIER:
         return [a.member for r in structure.rendezvous for a in r.arrivals if a.event == event.index]
     assert event.address is not None
-    if event.kind is Kind.READ:
+    if event.kind is Kind.READ or is_operation(event):
         return [event.address]
     assert event.value is not None
     return [event.address, event.value]
@@ -75,7 +76,7 @@ def dependencies(structure: Structure, domains: Domains) -> frozenset[Pair]:
     """From a read to each write, barrier, or read at an address that really depends on its value."""
     result: set[Pair] = set()
     for event in structure.events[1:]:
-        if event.kind is Kind.FENCE or (event.kind is Kind.READ and not _address_changes(event)):
+        if event.kind in (Kind.FENCE, Kind.POINT) or (event.kind is Kind.READ and not _address_changes(event)):
             continue
         if event.kind is Kind.READ:
             result.update((r, event.index) for r in _address_reads(structure, domains, event))
@@ -83,6 +84,8 @@ def dependencies(structure: Structure, domains: Domains) -> frozenset[Pair]:
             found = _depends_on(structure, domains, event)
             # How many a barrier is for may hang on other threads' ids: that is no dependency of the event.
             own = {r for r in found if event.kind is Kind.WRITE or structure.events[r].thread == event.thread}
+            if is_operation(event) and event.value is not None:
+                own |= event.value.support  # what an operation leaves changes with what it finds, and with its amounts
             result.update((r, event.index) for r in own)
     return frozenset(result)
 

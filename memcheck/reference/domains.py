@@ -14,6 +14,7 @@ from memcheck.errors import TooLargeError
 from memcheck.events.structure import Event, Kind, Structure
 from memcheck.events.value import evaluate
 from memcheck.ptx.qualifiers import Proxy
+from memcheck.reference import mbarriers
 from memcheck.reference.assignments import assignments, control_values, reached
 
 Origin = frozenset[int]
@@ -64,6 +65,12 @@ class _Growing:
         self.written: dict[tuple[int, int], dict[int, list[Origin]]] = {}
         """By write and virtual address: the values written."""
         self.unions = 0
+        self.words = [mbarriers.Words(structure, p, events) for p, events in mbarriers.objects(structure).items()]
+        self.of_objects = {e.index for words in self.words for e in (*words.reads, *words.writes)}
+        for words in self.words:
+            for event in (*words.reads, *words.writes):
+                assert event.address is not None
+                self.addresses[event.index].add(event.address.payload)
 
     def _join(self, parts: Sequence[Sequence[Origin]]) -> list[Origin]:
         self.unions += 1
@@ -72,12 +79,33 @@ class _Growing:
         return _joined(parts)
 
     def round(self) -> None:
+        for words in self.words:
+            self._object(words)
         for event in self.accesses:
-            if event.kind is Kind.WRITE:
+            if event.kind is Kind.WRITE and event.index not in self.of_objects:
                 self._write(event)
         for event in self.accesses:
-            if event.kind is Kind.READ:
+            if event.kind is Kind.READ and event.index not in self.of_objects:
                 self._read(event)
+
+    def _object(self, words: mbarriers.Words) -> None:
+        """What operations on an mbarrier read and write; ordinary writes of its bytes may come between them."""
+        others: dict[int, list[tuple[int, int, int]]] = {}
+        for (w, at), values in self.written.items():
+            if w in self.of_objects:
+                continue
+            write = self.structure.events[w]
+            low = self.structure.memory.physical(at, write.size)
+            assert low is not None
+            if low < words.place + mbarriers.SIZE and words.place < low + write.size:
+                others.setdefault(w, []).extend((low - words.place, write.size, number) for number in values)
+        words.grow(others, self.reads)
+        for read, numbers in words.before.items():
+            self.reads[read].update((number, [frozenset()]) for number in numbers)
+        for write in words.writes:
+            assert write.address is not None
+            known = self.written.setdefault((write.index, write.address.payload), {})
+            known.update((number, [frozenset()]) for number in words.after[write.index])
 
     def _write(self, event: Event) -> None:
         assert event.address is not None
@@ -159,6 +187,7 @@ class _Growing:
         """8.10.6: the read is before a write of its own thread to the same address (`shift`: virtual less physical)."""
         generic = read.proxy is Proxy.GENERIC and write.proxy is Proxy.GENERIC
         together = read.unordered_group is not None and read.unordered_group == write.unordered_group
+        together = together or (read.operation is not None and write.rmw != read.index)
         later = read.thread == write.thread and read.index < write.index
         return generic and later and shift == other and (not together or write.rmw == read.index)
 

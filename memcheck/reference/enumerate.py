@@ -10,12 +10,14 @@ from memcheck.errors import TooLargeError
 from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.language.test import Observable
 from memcheck.reference import axioms
+from memcheck.reference.asynchronous import Asynchronous
 from memcheck.reference.barriers import Generations, barrier_synchronization, generations, mixtures, rearrivals
 from memcheck.reference.causality import Causality, fence_sc_orders, fence_synchronization
 from memcheck.reference.coherence import coherence_orders, communication_order, maximal_writes
 from memcheck.reference.dependencies import dependencies
 from memcheck.reference.domains import find_domains
 from memcheck.reference.final import final_values, holds, terms_of
+from memcheck.reference.lifetimes import exited, mbarrier_as_data
 from memcheck.reference.locations import Cell, Locations, find_cells
 from memcheck.reference.pairs import Pairs
 from memcheck.reference.patterns import ReadsFrom, observation_order, pattern_synchronization
@@ -76,32 +78,39 @@ class _Search:
             sources = _sources(locations)
             if not all(sources.values()):
                 continue
-            po = program_order(trace)
-            sources = _without_thread_causality(locations, po, sources)
+            po, asynchronous = program_order(trace), Asynchronous(trace)
+            sources = _without_thread_causality(locations, po, asynchronous, sources)
             strong = strong_pairs(locations) if all(sources.values()) else frozenset()
             for chosen in generations(trace):
-                for writes in product(*sources.values()):
+                for readings in product(*_readings(locations, sources)):
                     self.count()
-                    rf = dict(zip(sources, writes))
+                    rf = {key: w for reading in readings for key, w in reading.items()}
                     if axioms.no_thin_air(trace, rf, self.depends, chosen, po):
-                        yield from self._ordered(locations, po, strong, chosen, rf)
+                        yield from self._ordered(locations, po, asynchronous, strong, chosen, rf)
 
     def _ordered(
-        self, locations: Locations, po: Pairs, strong: Pairs, chosen: tuple[Generations, ...], rf: ReadsFrom
+        self,
+        locations: Locations,
+        po: Pairs,
+        asynchronous: Asynchronous,
+        strong: Pairs,
+        chosen: tuple[Generations, ...],
+        rf: ReadsFrom,
     ) -> Iterator[Consistent]:
         trace = locations.trace
         torn = axioms.no_tearing(locations, rf)
         if not all(possible for _, possible in torn):
             return
         observation = observation_order(trace, rf, strong)
-        synchronizes = pattern_synchronization(locations, po, strong, observation)
+        synchronizes = pattern_synchronization(locations, po, observation, asynchronous)
         synchronizes |= barrier_synchronization(trace, chosen, po)
-        without = Causality(locations, po, synchronizes, observation)
+        without = Causality(locations, po, synchronizes, observation, asynchronous)
         if not axioms.causality_of_reads(rf, without.order):
             return
         for fence_order in fence_sc_orders(trace, strong, without.base):
             self.count()
-            causality = Causality(locations, po, synchronizes | fence_synchronization(fence_order), observation)
+            synchronized = synchronizes | fence_synchronization(fence_order)
+            causality = Causality(locations, po, synchronized, observation, asynchronous)
             if not axioms.barrier_order(trace, chosen, causality.base):
                 continue
             if not axioms.causality_of_reads(rf, causality.order):
@@ -118,23 +127,28 @@ Sources = dict[tuple[int, Cell], list[int]]
 
 
 def _sources(locations: Locations) -> Sources:
-    """8.9.7, rule 1: the writes of the value that the read returns."""
+    """8.9.7, rule 1: the writes of the value that the read returns; of an operation on an mbarrier the trace says."""
     trace = locations.trace
     writes = [INITIAL, *(e for e in trace.executed if trace.event(e).kind is Kind.WRITE)]
-    return {
+    chained = {
+        (r, cell): [behind[cell[0] - min(low for low, _ in locations.of(r))]]
+        for r, behind in trace.sources.items()
+        for cell in sorted(locations.of(r))
+    }
+    return chained | {
         (r, cell): [
             w for w in writes if cell in locations.of(w) and locations.value_of(w, cell) == locations.value_of(r, cell)
         ]
         for r in trace.executed
-        if trace.event(r).kind is Kind.READ
+        if trace.event(r).kind is Kind.READ and r not in trace.sources
         for cell in sorted(locations.of(r))
     }
 
 
-def _without_thread_causality(locations: Locations, po: Pairs, sources: Sources) -> Sources:
-    """Those left by 8.10.6 when program order is all the causality there is: more of it only rules out more."""
+def _without_thread_causality(locations: Locations, po: Pairs, asynchronous: Asynchronous, sources: Sources) -> Sources:
+    """Those left by 8.10.6 when nothing synchronizes: more causality only rules out more."""
     trace = locations.trace
-    alone = Causality(locations, po, frozenset(), frozenset()).proxy_preserved
+    alone = Causality(locations, po, frozenset(), frozenset(), asynchronous).proxy_preserved
     writes = [e for e in trace.executed if trace.event(e).kind is Kind.WRITE]
     left: Sources = {}
     for (r, cell), choices in sources.items():
@@ -145,6 +159,19 @@ def _without_thread_causality(locations: Locations, po: Pairs, sources: Sources)
             if (r, w) not in alone and not any(w == INITIAL or (w, later) in alone for later in earlier)
         ]
     return left
+
+
+def _readings(locations: Locations, sources: Sources) -> list[list[dict[tuple[int, Cell], int]]]:
+    """Of each read the ways to take its cells from writes; none is torn between two that cannot both be in it."""
+    by_read: dict[int, list[dict[tuple[int, Cell], int]]] = {}
+    for (r, cell), writes in sources.items():
+        by_read[r] = [
+            {**reading, (r, cell): w}
+            for reading in by_read.get(r, [{}])
+            for w in writes
+            if all(possible for _, possible in axioms.no_tearing(locations, {**reading, (r, cell): w}))
+        ]
+    return list(by_read.values())
 
 
 def _allowed(execution: Consistent) -> bool:
@@ -207,4 +234,9 @@ def _broken_rules(execution: Consistent) -> frozenset[str]:
             found.add("barrier-mismatch")
     if readonly_writes(execution.locations):
         found.add("readonly-write")
+    if mbarrier_as_data(execution.locations, execution.causality.order):
+        found.add("mbarrier-bytes")
+    causality = execution.causality
+    if exited(execution.locations, causality.po, execution.rf, execution.generations, causality.asynchronous):
+        found.add("exited-cta")
     return frozenset(found)

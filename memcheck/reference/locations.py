@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memcheck.events.structure import INITIAL, Kind, Structure
+from memcheck.language.test import VariableKind
 from memcheck.ptx.qualifiers import Space
 from memcheck.reference.domains import Domains
 from memcheck.reference.traces import Trace
@@ -18,7 +19,7 @@ Cell = tuple[int, int]
 
 
 def find_cells(structure: Structure, domains: Domains) -> tuple[Cell, ...]:
-    """The cells of a test: memory cut where an access that can happen, or an element of a variable, begins or ends."""
+    """The cells of a test: memory cut where an access that can happen, or an element of data, begins or ends."""
     memory = structure.memory
     stretches: set[Cell] = set()
     for event, addresses in domains.addresses.items():
@@ -28,7 +29,8 @@ def find_cells(structure: Structure, domains: Domains) -> tuple[Cell, ...]:
             if physical is not None:
                 stretches.add((physical, physical + size))
     for region in memory.regions:
-        step = memory.variables[region.variable].type.size
+        variable = memory.variables.get(region.variable)
+        step = variable.type.size if variable is not None and variable.kind is VariableKind.DATA else region.size
         stretches.update((region.physical + i, region.physical + i + step) for i in range(0, region.size, step))
     cuts = sorted({c for stretch in stretches for c in stretch})
     return tuple(

@@ -26,6 +26,14 @@ def closure(pairs: Iterable[Pair]) -> frozenset[Pair]:
     return frozenset(result)
 
 
+def composed(first: Pairs, second: Pairs) -> frozenset[Pair]:
+    """One step of the first, then one of the second."""
+    after: dict[int, list[int]] = {}
+    for a, b in second:
+        after.setdefault(a, []).append(b)
+    return frozenset((a, c) for a, b in first for c in after.get(b, ()))
+
+
 def has_cycle(pairs: Iterable[tuple[object, object]]) -> bool:
     """Whether following pairs can lead back to where one began (Kahn's algorithm leaves a rest exactly then)."""
     successors: dict[object, set[object]] = {}

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from memcheck.events.structure import INITIAL, Kind
 from memcheck.ptx.qualifiers import Sem
+from memcheck.reference.asynchronous import Asynchronous
 from memcheck.reference.locations import Cell, Locations
+from memcheck.reference.mbarriers import is_wait
 from memcheck.reference.pairs import Pair, Pairs
-from memcheck.reference.strength import is_memory_fence, is_strong
+from memcheck.reference.strength import is_memory_fence, is_strong, morally_strong
 from memcheck.reference.traces import Trace
 
 ReadsFrom = Mapping[tuple[int, Cell], int]
@@ -37,42 +39,67 @@ RELEASING_FENCES = (Sem.RELEASE, Sem.ACQ_REL, Sem.SC)
 ACQUIRING_FENCES = (Sem.ACQUIRE, Sem.ACQ_REL, Sem.SC)
 
 
-def release_patterns(locations: Locations, po: Pairs) -> frozenset[Pattern]:
-    """8.8, release patterns 1 to 3 (4 and 5 are asynchronous)."""
+def release_patterns(locations: Locations, po: Pairs, asynchronous: Asynchronous) -> frozenset[Pattern]:
+    """8.8, release patterns: 1 to 3, a fence before an operation that writes strongly (4), a release operation (5).
+
+    A complete-tx or arrive-on releases what it reports, whatever its own qualifiers; it is no strong write of 4.
+    """
     trace, found = locations.trace, set()
     writes = [e for e in trace.executed if trace.event(e).kind is Kind.WRITE and is_strong(trace.event(e))]
     releases = [e for e in writes if trace.event(e).sem is Sem.RELEASE]
-    for w in releases:
+    for w in (*releases, *asynchronous.releasing):
         found.add(Pattern(w, w))
-    for first, w in po:
+    own = [(f, w) for f, w in asynchronous.issue if w not in asynchronous.releasing]
+    for first, w in (*po, *own):
         if w in writes:
             event = trace.event(first)
-            if first in releases and locations.same_location(first, w):
+            if first in releases and (first, w) in po and locations.same_location(first, w):
                 found.add(Pattern(first, w))
             if is_memory_fence(event) and event.sem in RELEASING_FENCES:
                 found.add(Pattern(first, w))
     return frozenset(found)
 
 
-def acquire_patterns(locations: Locations, po: Pairs) -> frozenset[Pattern]:
-    """8.8, acquire patterns 1 to 3 (4 is asynchronous). The read of a reduction is in none (8.11.1)."""
+def acquire_patterns(locations: Locations, po: Pairs, observed: Pairs) -> frozenset[Pattern]:
+    """8.8, acquire patterns: 1 to 3, and a fence after the completion of a strong read was observed (4).
+
+    The read of a reduction is in none (8.11.1), nor is a wait for an mbarrier that returns false. `observed`: from an
+    asynchronous access to what observes its completion.
+    """
     trace, found = locations.trace, set()
-    reads = [
-        e
-        for e in trace.executed
-        if trace.event(e).kind is Kind.READ and is_strong(trace.event(e)) and not trace.event(e).reduction
-    ]
+    reads = [e for e in trace.executed if _may_acquire(trace, e)]
     acquires = [e for e in reads if trace.event(e).sem is Sem.ACQUIRE]
+    fences = [e for e in trace.executed if is_memory_fence(trace.event(e)) and trace.event(e).sem in ACQUIRING_FENCES]
     for r in acquires:
         found.add(Pattern(r, r))
     for r, last in po:
         if r in reads:
-            event = trace.event(last)
             if last in acquires and locations.same_location(r, last):
                 found.add(Pattern(last, r))
-            if is_memory_fence(event) and event.sem in ACQUIRING_FENCES:
+            if last in fences:
                 found.add(Pattern(last, r))
+    for r, observer in observed:
+        if r in reads:
+            found.update(Pattern(fence, r) for fence in fences if (observer, fence) in po)
     return frozenset(found)
+
+
+def _may_acquire(trace: Trace, read: int) -> bool:
+    event = trace.event(read)
+    if event.kind is not Kind.READ or not is_strong(event) or event.reduction:
+        return False
+    return not is_wait(event) or read in trace.mbarriers.true
+
+
+def observed_completions(trace: Trace, asynchronous: Asynchronous, observation: Pairs) -> frozenset[Pair]:
+    """From an asynchronous access to the waits that observe that it is complete: for its group, or for an mbarrier
+    that returns true after the complete-tx or arrive-on, at whatever scope."""
+    return asynchronous.grouped | frozenset(
+        (access, wait)
+        for access, report in asynchronous.reported
+        for source, wait in observation
+        if source == report and wait in trace.mbarriers.true
+    )
 
 
 def observation_order(trace: Trace, rf: ReadsFrom, strong: Pairs) -> frozenset[Pair]:
@@ -95,13 +122,14 @@ def restricted_fences(trace: Trace, *ends: int) -> frozenset[int]:
 
 
 def pattern_synchronization(
-    locations: Locations, po: Pairs, strong: Pairs, observation: Pairs
+    locations: Locations, po: Pairs, observation: Pairs, asynchronous: Asynchronous
 ) -> frozenset[Synchronization]:
-    """8.9.4, rule 4."""
-    acquires = acquire_patterns(locations, po)
+    """8.9.4, rule 4. Between operations on mbarriers observation needs no scopes, but the two ends do."""
+    observed = observed_completions(locations.trace, asynchronous, observation)
+    acquires = acquire_patterns(locations, po, observed)
     return frozenset(
         Synchronization(release.end, acquire.end, restricted_fences(locations.trace, release.end, acquire.end))
-        for release in release_patterns(locations, po)
+        for release in release_patterns(locations, po, asynchronous)
         for acquire in acquires
-        if (release.access, acquire.access) in observation and (release.end, acquire.end) in strong
+        if (release.access, acquire.access) in observation and morally_strong(locations, release.end, acquire.end)
     )

@@ -15,7 +15,7 @@ from memcheck.reference.traces import Trace
 
 @dataclass(frozen=True, slots=True)
 class Races:
-    """Pairs of accesses: `uniform` of exactly the same bytes, `mixed` of partly different ones."""
+    """Pairs of accesses: `uniform` of exactly the same bytes, or with a weak copy; `mixed` of partly different ones."""
 
     uniform: frozenset[Pair]
     mixed: frozenset[Pair]
@@ -34,8 +34,13 @@ def data_races(locations: Locations, strong: Pairs, causality: Pairs) -> Races:
         and (a, b) not in causality
         and (b, a) not in causality
     ]
-    uniform = frozenset(p for p in racing if locations.same_bytes(*p))
+    uniform = frozenset(p for p in racing if locations.same_bytes(*p) or _is_piece(trace, *p))
     return Races(uniform, frozenset(racing) - uniform)
+
+
+def _is_piece(trace: Trace, *accesses: int) -> bool:
+    """Whether one of them is part of a weak copy, which is as many accesses as anyone can tell apart."""
+    return any("PIECE" in trace.event(e).tags for e in accesses)
 
 
 def readonly_writes(locations: Locations) -> bool:

@@ -7,6 +7,7 @@ from memcheck.language.test import Place
 from memcheck.ptx.instructions import Fence
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem
 from memcheck.reference.locations import Locations
+from memcheck.reference.mbarriers import is_operation
 from memcheck.reference.pairs import Pair
 from memcheck.reference.traces import Trace
 
@@ -45,11 +46,14 @@ def scope_includes(structure: Structure, event: Event, other: Event) -> bool:
 def in_program_order(structure: Structure, a: int, b: int) -> bool:
     """8.9.1: a before b in one thread.
 
-    Elements of one vector access are in no order (8.2.4), but the read of an atomic is before its write.
+    Elements of one vector access are in no order (8.2.4), nor are asynchronous accesses (8.9.1.1), but the read of an
+    atomic is before its write.
     """
     first, second = structure.events[a], structure.events[b]
     if first.thread != second.thread or a >= b:
         return False
+    if first.operation is not None or second.operation is not None:
+        return second.rmw == a
     one_access = first.unordered_group is not None and first.unordered_group == second.unordered_group
     return not one_access or second.rmw == a
 
@@ -83,7 +87,21 @@ def morally_strong(locations: Locations, a: int, b: int) -> bool:
 
 
 def strong_pairs(locations: Locations) -> frozenset[Pair]:
-    """8.7: all morally strong pairs of executed memory operations and memory fences, both ways."""
+    """8.7: all morally strong pairs of executed memory operations and memory fences, both ways.
+
+    Operations on one mbarrier are atomic and totally ordered whatever their scopes.
+    """
     trace = locations.trace
     operations = [e for e in trace.executed if is_memory(trace.event(e)) or is_memory_fence(trace.event(e))]
-    return frozenset((a, b) for a in operations for b in operations if morally_strong(locations, a, b))
+    return frozenset(
+        (a, b)
+        for a in operations
+        for b in operations
+        if morally_strong(locations, a, b) or on_one_mbarrier(locations, a, b)
+    )
+
+
+def on_one_mbarrier(locations: Locations, a: int, b: int) -> bool:
+    """Both are part of operations on one mbarrier."""
+    first, second = locations.trace.event(a), locations.trace.event(b)
+    return a != b and is_operation(first) and is_operation(second) and locations.same_bytes(a, b)
