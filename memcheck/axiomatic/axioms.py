@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from memcheck.axiomatic.clauses import TRUE, Clauses
@@ -41,10 +42,10 @@ class AxiomEncoder:
             else:
                 self._forbid_cycles(node)
 
-    def flags(self, model: Model) -> list[FlagLiteral]:
-        """A literal for each way in which a flag of the model can be raised."""
+    def flags(self, model: Model, wanted: Callable[[str], bool] = lambda _: True) -> list[FlagLiteral]:
+        """A literal for each way in which a flag of the model, of a wanted name, can be raised."""
         found = []
-        for flag in model.flags:
+        for flag in (flag for flag in model.flags if wanted(flag.name)):
             node = self.relations.node(flag.expr)
             if flag.negated:
                 for pair, literal in self._violations(flag, node):
@@ -84,7 +85,7 @@ class AxiomEncoder:
             return
         relations, clauses = self.relations, self.clauses
         if node.must >> pair & 1:
-            clauses.require()
+            clauses.require(-relations.upper(node, pair))
         elif node.opcode == UNION:
             for arg in node.args:
                 self._forbid(arg, pair)

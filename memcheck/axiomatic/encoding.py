@@ -23,7 +23,8 @@ from memcheck.relations.matrix import matrices
 class Encoding:
     """All literals that questions are asked with. `ending`: executions that end; else those that may stop.
 
-    `tearing`: accesses of the same bytes may be mixed (option `tearing`).
+    `remarks`: flags that void no verdict have literals too. `tearing`: accesses of the same bytes may be mixed (the
+    option of that name).
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Encoding:
         model: Model,
         ending: bool,
         tearing: bool = False,
+        remarks: bool = True,
         deadline: float | None = None,
     ) -> None:
         self.structure = structure
@@ -62,7 +64,7 @@ class Encoding:
             self._forbid_torn_reads()
         self.flags: list[FlagLiteral] = []
         self.outside: list[FlagLiteral] = []
-        for flag in self.axioms.flags(model):
+        for flag in self.axioms.flags(model, lambda name: remarks or name in VOIDING):
             (self.outside if flag.name in VOIDING else self.flags).append(flag)
         self.outside += self._misuses()
 

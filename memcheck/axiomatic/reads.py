@@ -7,6 +7,7 @@ from memcheck.axiomatic.accesses import Accesses, Footprint
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.literals import ValueLiterals
 from memcheck.axiomatic.threads import Progress
+from memcheck.events.chains import unreadable
 from memcheck.events.structure import INITIAL, Kind
 
 
@@ -30,10 +31,11 @@ class Reads:
         """Reads-from literals, then the values that they give, then who may be read at all: guards depend on values."""
         accesses = self.accesses
         reads = [e for e in self.events if e.kind is Kind.READ and not (e.guard.is_const and not e.guard.payload)]
+        excluded = unreadable(self.structure)
         for event in reads:
-            read = event.index
+            read, not_these = event.index, excluded.get(event.index, ())
             for cell in accesses.cells_of(read):
-                writers = [w for w in accesses.writers(cell) if self.events[w].rmw != read]
+                writers = [w for w in accesses.writers(cell) if self.events[w].rmw != read and w not in not_these]
                 self.sources[read, cell] = self.values.one_of(writers, exactly=self._is_certain(read, cell))
         for event in reads:
             assert event.value is not None

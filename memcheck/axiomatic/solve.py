@@ -104,8 +104,8 @@ class _Search:
             self.statistics,
         )
 
-    def _encoding(self, domains: Domains, ending: bool) -> Encoding:
-        return Encoding(self.structure, domains, self.model, ending, self.tearing, self.limits.deadline)
+    def _encoding(self, domains: Domains, ending: bool, remarks: bool = True) -> Encoding:
+        return Encoding(self.structure, domains, self.model, ending, self.tearing, remarks, self.limits.deadline)
 
     def _session(self, encoding: Encoding) -> Session:
         encoding.settle()
@@ -141,12 +141,42 @@ class _Search:
 
     def _hanging(self, domains: Domains) -> None:
         """Executions in which some thread stops for ever or is cut by a loop bound."""
-        encoding = self._encoding(domains, ending=False)
+        unended = self._unended(domains, remarks=False)
+        if unended is None:
+            return
+        encoding, stops, any_stop, any_cut = unended
+        either = encoding.clauses.either((any_stop, any_cut))
+        void = _any(encoding, encoding.outside)
+        hangs = False
+        with self._session(encoding) as session:
+            if any_cut != FALSE:
+                self.bound_reached = session.holds([any_cut])
+            if any_stop != FALSE and any_cut != TRUE and session.holds([any_stop, -any_cut]):
+                hangs = True
+                true = session.true_literals([x for x in stops if x != FALSE])
+                blocked = tuple(i for i, x in enumerate(stops) if x in true)
+                self.hangs.append(Hang(blocked, _polled(session, encoding, blocked)))
+            self.outside += _raised(session, encoding.outside, void, [either], every=False)
+        if hangs:
+            self._hanging_flags(domains)
+
+    def _hanging_flags(self, domains: Domains) -> None:
+        """Flags of executions that hang; most tests have no such execution, and flags are what costs most."""
+        unended = self._unended(domains, remarks=True)
+        assert unended is not None
+        encoding, _, any_stop, any_cut = unended
+        raised = _any(encoding, encoding.flags)
+        with self._session(encoding) as session:
+            self.hanging_flags += _raised(session, encoding.flags, raised, [any_stop, -any_cut], every=True)
+
+    def _unended(self, domains: Domains, remarks: bool) -> tuple[Encoding, list[int], int, int] | None:
+        """An encoding of executions that need not end; literals of each stop, any stop, any cut. None: all end."""
+        encoding = self._encoding(domains, ending=False, remarks=remarks)
         clauses, progress, structure = encoding.clauses, encoding.progress, self.structure
         stops = progress.stops()
         cuts = [progress.cut(b) for b in range(len(structure.bounds))]
         if all(x == FALSE for x in (*stops, *cuts)):
-            return
+            return None
         for stop, point in zip(stops, structure.blocking):
             for read in point.polled if stop != FALSE else ():
                 for clause in encoding.coherent_last(read):
@@ -155,20 +185,7 @@ class _Search:
             own = [x for x, point in zip(stops, structure.blocking) if point.thread == thread]
             own += [x for x, bound in zip(cuts, structure.bounds) if bound.thread == thread]
             clauses.require(progress.ended(thread), *own)
-        any_stop, any_cut = clauses.either(stops), clauses.either(cuts)
-        either = clauses.either((any_stop, any_cut))
-        raised = _any(encoding, encoding.flags)
-        void = _any(encoding, encoding.outside)
-        with self._session(encoding) as session:
-            if any_cut != FALSE:
-                self.bound_reached = session.holds([any_cut])
-            hang = [any_stop, -any_cut]
-            if any_stop != FALSE and any_cut != TRUE and session.holds(hang):
-                true = session.true_literals([x for x in stops if x != FALSE])
-                blocked = tuple(i for i, x in enumerate(stops) if x in true)
-                self.hangs.append(Hang(blocked, _polled(session, encoding, blocked)))
-                self.hanging_flags += _raised(session, encoding.flags, raised, hang, every=True)
-            self.outside += _raised(session, encoding.outside, void, [either], every=False)
+        return encoding, stops, clauses.either(stops), clauses.either(cuts)
 
 
 def _polled(session: Session, encoding: Encoding, blocked: Sequence[int]) -> tuple[tuple[int, int], ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memcheck.errors import TooLargeError
+from memcheck.events.chains import unreadable
 from memcheck.events.constraints import Assignment, Assignments, TooManyError, requirements
 from memcheck.events.observed import location, looked_at
 from memcheck.events.structure import INITIAL, Event, Kind, Structure
@@ -81,6 +82,7 @@ class _Growth:
         """Events whose requirements apart from their address and value were seen to hold together."""
         self.every = Assignments(structure, self.reads, MAX_ASSIGNMENTS)
         self.changed = False
+        self.excluded = unreadable(structure)
 
     def run(self) -> None:
         for event in self.structure.events:
@@ -177,8 +179,6 @@ class _Growth:
             address = evaluate(event.address, reads, choices, memo)
             self.addresses[index].add(address)
             physical = self.structure.memory.physical(address, event.size)
-            if physical is None:
-                continue
             number = evaluate(event.value, reads, choices, memo)
             origins: Origins = (0,)
             if made_from:
@@ -187,6 +187,8 @@ class _Growth:
                 if not origins:
                     continue
             self._note(self.writes[index], number, origins)
+            if physical is None:
+                continue
             self._note(self.written.setdefault((index, physical), {}), number, origins)
 
     def _read(self, event: Event) -> None:
@@ -215,11 +217,14 @@ class _Growth:
         """What the bytes from `physical` on can be put together to, cut where a write begins or ends."""
         end = physical + event.size
         events = self.structure.events
+        excluded = self.excluded.get(event.index, ())
         sources = [
             (at, events[w].size, values)
             for (w, at), values in self.written.items()
-            if at < end and physical < at + events[w].size and events[w].rmw != event.index
+            if at < end and physical < at + events[w].size and events[w].rmw != event.index and w not in excluded
         ]
+        if INITIAL in excluded and not self.structure.bytewise:
+            return self._part(physical, event.size, sources, initial=False)
         if self.structure.bytewise:
             cuts = list(range(physical, end + 1))
         elif all(at <= physical and end <= at + length for at, length, _ in sources):
@@ -235,9 +240,15 @@ class _Growth:
             whole = {done | piece << shift: joined((a, b)) for done, a in whole.items() for piece, b in part.items()}
         return whole
 
-    def _part(self, low: int, size: int, sources: Sequence[tuple[int, int, dict[int, Origins]]]) -> dict[int, Origins]:
+    def _part(
+        self,
+        low: int,
+        size: int,
+        sources: Sequence[tuple[int, int, dict[int, Origins]]],
+        initial: bool = True,
+    ) -> dict[int, Origins]:
         """What can stand in bytes that each of `sources` (place, size, values) covers as a whole or not at all."""
-        part: dict[int, Origins] = {self.structure.memory.initial_value(low, size): (0,)}
+        part: dict[int, Origins] = {self.structure.memory.initial_value(low, size): (0,)} if initial else {}
         mask = (1 << 8 * size) - 1
         for at, length, values in sources:
             if at <= low and low + size <= at + length:

@@ -259,8 +259,13 @@ def _grid(structure: Structure) -> Rows:
         later = sum(masks.get(t, 0) for t in order.after)
         for thread in order.before:
             for event in structure.events:
-                if event.thread == thread:
-                    rows[event.index] |= later & waits if order.programmatic else later
+                if event.thread != thread:
+                    continue
+                if order.programmatic:
+                    rows[event.index] |= later & waits
+                elif event.operation is None:
+                    # what nobody awaited is not known to be complete when its thread ends
+                    rows[event.index] |= later
     return tuple(rows)
 
 

@@ -105,7 +105,10 @@ VOCABULARY: dict[str, Name] = {
     "complete": Name(_REL, _P, "an asynchronous access to the write of the complete-tx or arrive-on that reports it"),
     "grouped": Name(_REL, _V, "an asynchronous access to a wait that covers its group; a .read covers only reads"),
     "grid": Name(
-        _REL, _P, "events of a grid to those of a grid that starts after it has ended, or to its griddepcontrol.wait"
+        _REL,
+        _P,
+        "events in program order of a grid to all of a grid that starts after it has ended; "
+        "all events of a grid to the griddepcontrol.wait of a dependent one",
     ),
     "launch": Name(_REL, _P, "griddepcontrol.launch_dependents to the events of the dependent grids"),
     "covers": Name(_REL, _A, "a fence to the memory operations on objects that it is for: of its space, of its bytes"),
