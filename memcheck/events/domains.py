@@ -132,8 +132,8 @@ class _Growth:
         index, address, number = event.index, event.address.payload, event.value.payload
         self.addresses[index].add(address)
         physical = self.structure.memory.physical(address, event.size)
+        self.writes[index][number] = (0,)
         if physical is not None:
-            self.writes[index][number] = (0,)
             self.written[index, physical] = {number: (0,)}
         return True
 
