@@ -57,7 +57,7 @@ def no_thin_air(trace: Trace, rf: ReadsFrom, depends: Pairs, chosen: Sequence[Ge
 
     A wait is passed after the arrivals of its generation and after the end of every thread that it went without; what
     follows a wait, the end of its thread included, comes after it was passed. What needs the end of a grid comes after
-    the end of its threads and of what they issued.
+    the end of its threads, and after what they issued where it is known to be complete.
     """
     edges: set[tuple[object, object]] = {(w, r) for (r, _), w in rf.items() if w != INITIAL}
     edges |= {(a, b) for a, b in depends if a in trace.executed and b in trace.executed}
@@ -66,7 +66,7 @@ def no_thin_air(trace: Trace, rf: ReadsFrom, depends: Pairs, chosen: Sequence[Ge
         if trace.event(e).operation is None:
             edges.add((e, ("end", thread)))
         edges |= {(e, ("over", thread)), (("end", thread), ("over", thread))}
-    edges |= {(("over", thread), e) for thread, e in started_after(trace, po)}
+    edges |= started_after(trace, po)
     for generation in chosen:
         kinds = {a.event: a for a in generation.rendezvous.arrivals}
         waits = [(e, g) for e, g in generation.of.items() if kinds[e].waits]

@@ -11,7 +11,7 @@ from memcheck.ptx.instructions import ClusterBarrier
 from memcheck.ptx.qualifiers import Sem
 from memcheck.reference.pairs import Pair, Pairs
 from memcheck.reference.patterns import RELEASING_FENCES, Synchronization, restricted_fences
-from memcheck.reference.strength import is_memory_fence, scope_includes
+from memcheck.reference.strength import is_memory_fence, is_one_directional, scope_includes
 from memcheck.reference.traces import Trace
 
 
@@ -208,6 +208,21 @@ def barrier_synchronization(trace: Trace, chosen: Sequence[Generations], po: Pai
                 if same_cluster and scope_includes(trace.structure, fence, wait):
                     found.add(Synchronization(fence.index, b, restricted_fences(trace, fence.index)))
     return frozenset(found)
+
+
+def proxy_barriers(trace: Trace, chosen: Sequence[Generations], po: Pairs) -> frozenset[Synchronization]:
+    """barrier.cluster.arrive.relaxed behind a one-directional proxy fence: for what this fence lets through alone."""
+    return frozenset(
+        Synchronization(fence, wait)
+        for generation in chosen
+        for arrive, wait in waits_for(generation)
+        if isinstance(trace.event(arrive).instruction, ClusterBarrier)
+        for fence, last in po
+        if last == arrive
+        and is_one_directional(trace.event(fence))
+        and trace.event(fence).sem is Sem.RELEASE
+        and scope_includes(trace.structure, trace.event(fence), trace.event(wait))
+    )
 
 
 def before_generation(trace: Trace, generation: Generations) -> frozenset[Pair]:

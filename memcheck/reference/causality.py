@@ -16,7 +16,7 @@ from memcheck.reference.grids import grid_order, launches
 from memcheck.reference.locations import Locations
 from memcheck.reference.pairs import Pair, Pairs, closure, composed
 from memcheck.reference.patterns import Synchronization
-from memcheck.reference.proxies import Test, fences_of, ways
+from memcheck.reference.proxies import Way, descriptor_acquires, ways
 from memcheck.reference.strength import is_memory, is_memory_fence, place
 from memcheck.reference.traces import Trace
 
@@ -57,6 +57,8 @@ class Causality:
     synchronizes: frozenset[Synchronization]
     observation: Pairs
     asynchronous: Asynchronous
+    one_directional: frozenset[Synchronization] = frozenset()
+    """What proxy fences of one direction reach, for them alone."""
 
     @property
     def trace(self) -> Trace:
@@ -143,23 +145,29 @@ class Causality:
 
     def _preserved(self, x: int, y: int) -> bool:
         base = self.base_for(x)
-        if (x, y) not in base:
+        if (x, y) not in base and not self.one_directional:
             return False
-        if self.trace.event(y).proxy is not Proxy.TENSORMAP and self._ends_grid(base, x, y):
-            return True
-        return any(self._path(base, x, y, way) for way in ways(self.locations, x, y))
+        if self.trace.event(y).proxy is not Proxy.TENSORMAP:
+            if self._ends_grid(base, x, y):
+                return True
+        elif any((a, y) in base and self._ends_grid(base, x, a) for a in descriptor_acquires(self.locations, y)):
+            return True  # the start of a kernel does not acquire, but its predecessor's end releases
+        return any(self._path(base, x, y, way) for way in ways(self.locations, lambda: self._connected, x, y))
+
+    @cached_property
+    def _connected(self) -> frozenset[Pair]:
+        """Paths on which a proxy fence that releases reaches one that acquires."""
+        return closure(self._steps(self._effective(Memory(None)) + list(self.one_directional)) | self.launched)
 
     def _ends_grid(self, base: Pairs, x: int, y: int) -> bool:
         """Whether a path leads through the end of a grid, which counts for every proxy but tensormap (8.9.4)."""
         return any((a == x or (x, a) in base) and (b == y or (b, y) in base) for a, b in self._grid_order)
 
-    def _path(self, base: Pairs, x: int, y: int, needed: Sequence[Test]) -> bool:
-        """Whether base causality leads from x to y through such proxy fences, in this order."""
-        if not needed:
+    def _path(self, base: Pairs, x: int, y: int, way: Way) -> bool:
+        """Whether base causality leads from x to y through such crossings, in this order."""
+        if not way:
             return (x, y) in base
-        return any(
-            needed[0](f) and (x, f) in base and self._path(base, f, y, needed[1:]) for f in fences_of(self.trace)
-        )
+        return any((x, first) in base and self._path(base, last, y, way[1:]) for first, last in way[0])
 
     @cached_property
     def order(self) -> frozenset[Pair]:

@@ -11,7 +11,14 @@ from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.language.test import Observable
 from memcheck.reference import axioms
 from memcheck.reference.asynchronous import Asynchronous
-from memcheck.reference.barriers import Generations, barrier_synchronization, generations, mixtures, rearrivals
+from memcheck.reference.barriers import (
+    Generations,
+    barrier_synchronization,
+    generations,
+    mixtures,
+    proxy_barriers,
+    rearrivals,
+)
 from memcheck.reference.causality import Causality, fence_sc_orders, fence_synchronization
 from memcheck.reference.coherence import coherence_orders, communication_order, maximal_writes
 from memcheck.reference.dependencies import dependencies
@@ -20,7 +27,12 @@ from memcheck.reference.final import final_values, holds, terms_of
 from memcheck.reference.lifetimes import exited, mbarrier_as_data
 from memcheck.reference.locations import Cell, Locations, find_cells
 from memcheck.reference.pairs import Pairs
-from memcheck.reference.patterns import ReadsFrom, observation_order, pattern_synchronization
+from memcheck.reference.patterns import (
+    ReadsFrom,
+    observation_order,
+    pattern_synchronization,
+    proxy_synchronization,
+)
 from memcheck.reference.races import data_races, misuses, readonly_writes
 from memcheck.reference.strength import program_order, strong_pairs
 from memcheck.reference.traces import traces
@@ -104,13 +116,15 @@ class _Search:
         observation = observation_order(trace, rf, strong)
         synchronizes = pattern_synchronization(locations, po, observation, asynchronous)
         synchronizes |= barrier_synchronization(trace, chosen, po)
-        without = Causality(locations, po, synchronizes, observation, asynchronous)
+        one_directional = proxy_synchronization(locations, po, observation, asynchronous)
+        one_directional |= proxy_barriers(trace, chosen, po)
+        without = Causality(locations, po, synchronizes, observation, asynchronous, one_directional)
         if not axioms.causality_of_reads(rf, without.order):
             return
         for fence_order in fence_sc_orders(trace, strong, without.base):
             self.count()
             synchronized = synchronizes | fence_synchronization(fence_order)
-            causality = Causality(locations, po, synchronized, observation, asynchronous)
+            causality = Causality(locations, po, synchronized, observation, asynchronous, one_directional)
             if not axioms.barrier_order(trace, chosen, causality.base):
                 continue
             if not axioms.causality_of_reads(rf, causality.order):

@@ -32,7 +32,11 @@ def _grid(trace: Trace, event: int) -> int:
 
 
 def grid_order(trace: Trace) -> frozenset[Pair]:
-    """From everything in a grid, its asynchronous operations too, to what comes after its end."""
+    """From what threads of a grid do to what comes after the end of all of them.
+
+    An asynchronous operation that nobody awaited need not be over when its thread ends; it is when a
+    griddepcontrol.wait for its grid returns (ISA 9.7.15.14).
+    """
     structure = trace.structure
     if not structure.test.grid_orders:
         return frozenset()
@@ -42,13 +46,17 @@ def grid_order(trace: Trace) -> frozenset[Pair]:
         waits = _is_dependency(trace.event(b), launch=False)
         for a in trace.executed:
             grids = (_grid(trace, a), _grid(trace, b))
-            if grids in ended or (waits and grids in at_wait):
+            in_order = trace.event(a).operation is None
+            if (in_order and grids in ended) or (waits and grids in at_wait):
                 found.add((a, b))
     return frozenset(found)
 
 
-def started_after(trace: Trace, po: Pairs) -> frozenset[tuple[int, int]]:
-    """Pairs (thread, event): the event happens only after the thread, and all that it issued, has ended."""
+def started_after(trace: Trace, po: Pairs) -> frozenset[tuple[tuple[str, int], int]]:
+    """Pairs of ("end", thread) or ("over", thread) and an event that happens only after that.
+
+    A thread is over when it has ended, and what it issued is complete.
+    """
     structure = trace.structure
     if not structure.test.grid_orders:
         return frozenset()
@@ -57,9 +65,10 @@ def started_after(trace: Trace, po: Pairs) -> frozenset[tuple[int, int]]:
     found = set()
     for b in trace.executed:
         for thread in structure.test.threads:
-            waited = any((thread.place.grid, _grid(trace, w)) in at_wait and (w, b) in po for w in waits)
-            if waited or (thread.place.grid, _grid(trace, b)) in ended:
-                found.add((thread.index, b))
+            if (thread.place.grid, _grid(trace, b)) in ended:
+                found.add((("end", thread.index), b))
+            if any((thread.place.grid, _grid(trace, w)) in at_wait and (w, b) in po for w in waits):
+                found.add((("over", thread.index), b))
     return frozenset(found)
 
 

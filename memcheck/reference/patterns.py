@@ -11,7 +11,13 @@ from memcheck.reference.asynchronous import Asynchronous
 from memcheck.reference.locations import Cell, Locations
 from memcheck.reference.mbarriers import is_wait
 from memcheck.reference.pairs import Pair, Pairs
-from memcheck.reference.strength import is_memory_fence, is_strong, morally_strong
+from memcheck.reference.strength import (
+    is_memory_fence,
+    is_one_directional,
+    is_strong,
+    morally_strong,
+    scope_includes,
+)
 from memcheck.reference.traces import Trace
 
 ReadsFrom = Mapping[tuple[int, Cell], int]
@@ -99,6 +105,34 @@ def observed_completions(trace: Trace, asynchronous: Asynchronous, observation: 
         for access, report in asynchronous.reported
         for source, wait in observation
         if source == report and wait in trace.mbarriers.true
+    )
+
+
+def proxy_synchronization(
+    locations: Locations, po: Pairs, observation: Pairs, asynchronous: Asynchronous
+) -> frozenset[Synchronization]:
+    """Patterns that a one-directional proxy fence heads or ends (ISA 9.7.15.4).
+
+    They order nothing but what that fence's partner, or it as a partner, lets through to another proxy.
+    """
+    trace = locations.trace
+    one_way = {e for e in trace.executed if is_one_directional(trace.event(e))}
+    releases = set(release_patterns(locations, po, asynchronous))
+    acquires = set(acquire_patterns(locations, po, observed_completions(trace, asynchronous, observation)))
+    for first, last in po:
+        event = trace.event(last)
+        if first in one_way and trace.event(first).sem is Sem.RELEASE and event.kind is Kind.WRITE and is_strong(event):
+            releases.add(Pattern(first, last))
+        if last in one_way and trace.event(last).sem is Sem.ACQUIRE and _may_acquire(trace, first):
+            acquires.add(Pattern(last, first))
+    return frozenset(
+        Synchronization(release.end, acquire.end)
+        for release in releases
+        for acquire in acquires
+        if one_way & {release.end, acquire.end}
+        and (release.access, acquire.access) in observation
+        and scope_includes(trace.structure, trace.event(release.end), trace.event(acquire.end))
+        and scope_includes(trace.structure, trace.event(acquire.end), trace.event(release.end))
     )
 
 

@@ -9,6 +9,7 @@ from memcheck.ptx.instructions import ProxyFence
 from memcheck.ptx.qualifiers import FenceProxy, Proxy, Sem, Space
 from memcheck.ptx.tensors import TensormapCopy
 from memcheck.reference.locations import Locations
+from memcheck.reference.pairs import Pair, Pairs
 from memcheck.reference.strength import place, scope_includes
 from memcheck.reference.traces import Trace
 
@@ -19,11 +20,11 @@ OWN_FENCES = {
 }
 """The proxy fence between generic accesses and those of another proxy."""
 
-Test = Callable[[int], bool]
-"""Whether a fence is one that is needed at a point of a path."""
+Crossing = Sequence[Pair]
+"""Where a path can get from one proxy to another: a fence and itself, or a release and the acquire that it reaches."""
 
-Way = tuple[Test, ...]
-"""Fences that a path must have, in this order."""
+Way = tuple[Crossing, ...]
+"""Crossings that a path must have, in this order."""
 
 
 def executing_cta(locations: Locations, access: int) -> int:
@@ -46,10 +47,11 @@ def _proxy(event: Event) -> FenceProxy | None:
     return event.instruction.proxy if isinstance(event.instruction, ProxyFence) else None
 
 
-def ways(locations: Locations, x: int, y: int) -> Sequence[Way]:
-    """The proxy fences with which a path of base causality from one access to an overlapping one preserves it.
+def ways(locations: Locations, connected: Callable[[], Pairs], x: int, y: int) -> Sequence[Way]:
+    """The crossings with which a path of base causality from one access to an overlapping one preserves it.
 
-    One of the ways is enough; none at all where nothing does. () is a path without any fence.
+    One of the ways is enough; none at all where nothing does. () is a path without any crossing. `connected`: how a
+    one-directional fence reaches its partner.
     """
     trace = locations.trace
     first, second = trace.event(x), trace.event(y)
@@ -57,10 +59,12 @@ def ways(locations: Locations, x: int, y: int) -> Sequence[Way]:
     ctas = (executing_cta(locations, x), executing_cta(locations, y))
     if same and first.proxy is second.proxy and (first.proxy is Proxy.GENERIC or ctas[0] == ctas[1]):
         return [()]  # rules 1 and 2
-    leaving = _leaving(locations, x)
-    entering = _entering(locations, x, y)
-    alias: Sequence[Way] = [()] if same else [(lambda f: _proxy(trace.event(f)) is FenceProxy.ALIAS,)]  # rule 3
-    return [(*a, *b, *c) for a in leaving for b in alias for c in entering]
+    alias = () if same else (_fences(trace, lambda f: _proxy(f) is FenceProxy.ALIAS),)  # rule 3
+    return [(*a, *alias, *b) for a in _leaving(locations, x) for b in _entering(locations, connected, x, y)]
+
+
+def _fences(trace: Trace, fits: Callable[[Event], bool]) -> Crossing:
+    return [(f, f) for f in fences_of(trace) if fits(trace.event(f))]
 
 
 def _leaving(locations: Locations, x: int) -> Sequence[Way]:
@@ -72,7 +76,7 @@ def _leaving(locations: Locations, x: int) -> Sequence[Way]:
     return [()] if proxy in (Proxy.GENERIC, Proxy.ASYNC, Proxy.TENSORMAP) else []
 
 
-def _entering(locations: Locations, x: int, y: int) -> Sequence[Way]:
+def _entering(locations: Locations, connected: Callable[[], Pairs], x: int, y: int) -> Sequence[Way]:
     """From the generic proxy to that of an access."""
     trace = locations.trace
     event = trace.event(y)
@@ -81,30 +85,30 @@ def _entering(locations: Locations, x: int, y: int) -> Sequence[Way]:
     if event.proxy in OWN_FENCES:
         return [(_own(locations, y),)]
     if event.proxy is Proxy.ASYNC:  # rules 4 and 6
-        return [(lambda f: _is_async_fence(locations, f, x, y),), *_pairs(locations, FenceProxy.ASYNC_GENERIC, y)]
+        two_sided = _fences(trace, lambda f: _is_async_fence(locations, f, x, y))
+        return [(two_sided,), (_pairs(locations, connected, FenceProxy.ASYNC_GENERIC, y),)]
     if event.proxy is Proxy.TENSORMAP:  # rule 7
-        return _pairs(locations, FenceProxy.TENSORMAP_GENERIC, y)
+        return [(_pairs(locations, connected, FenceProxy.TENSORMAP_GENERIC, y),)]
     return []
 
 
-def _own(locations: Locations, access: int) -> Test:
-    """The fence of a texture, surface or constant access, in its thread block."""
+def _own(locations: Locations, access: int) -> Crossing:
+    """The fences of a texture, surface or constant access, in its thread block."""
     trace, structure = locations.trace, locations.trace.structure
     kind, cta = OWN_FENCES[trace.event(access).proxy], place(structure, trace.event(access)).cta
-    return lambda f: _proxy(trace.event(f)) is kind and place(structure, trace.event(f)).cta == cta
+    return _fences(trace, lambda f: _proxy(f) is kind and place(structure, f).cta == cta)
 
 
-def _is_async_fence(locations: Locations, fence: int, x: int, y: int) -> bool:
+def _is_async_fence(locations: Locations, fence: Event, x: int, y: int) -> bool:
     """A fence.proxy.async of both directions, in the thread block of either access, for memory like theirs."""
-    trace = locations.trace
-    event = trace.event(fence)
-    if _proxy(event) is not FenceProxy.ASYNC:
+    structure = locations.trace.structure
+    if _proxy(fence) is not FenceProxy.ASYNC:
         return False
-    assert isinstance(event.instruction, ProxyFence)
-    here = place(trace.structure, event).cta
+    assert isinstance(fence.instruction, ProxyFence)
+    here = place(structure, fence).cta
     if here not in (executing_cta(locations, x), executing_cta(locations, y)):
         return False
-    return _is_for(trace.structure, event, event.instruction.space, locations.shared_cta(y))
+    return _is_for(structure, fence, fence.instruction.space, locations.shared_cta(y))
 
 
 def _is_for(structure: Structure, fence: Event, space: Space | None, owner: int | None) -> bool:
@@ -120,33 +124,43 @@ def _is_for(structure: Structure, fence: Event, space: Space | None, owner: int 
     return space is Space.SHARED_CLUSTER and owner in mates
 
 
-def _pairs(locations: Locations, kind: FenceProxy, y: int) -> list[Way]:
-    """One-directional fences: a release, and an acquire at the access, whose scopes include each other."""
-    trace = locations.trace
-    found: list[Way] = []
-    fences = [f for f in fences_of(trace) if _proxy(trace.event(f)) is kind]
-    for r in fences:
-        for a in fences:
-            release, acquire = trace.event(r), trace.event(a)
-            if release.sem is not Sem.RELEASE or acquire.sem is not Sem.ACQUIRE:
-                continue
-            if not (
-                scope_includes(trace.structure, release, acquire) and scope_includes(trace.structure, acquire, release)
-            ):
-                continue
-            if _reaches(locations, release, y) and _reaches(locations, acquire, y):
-                found.append((r.__eq__, a.__eq__))
-    return found
+def _pairs(locations: Locations, connected: Callable[[], Pairs], kind: FenceProxy, y: int) -> Crossing:
+    """One-directional fences: a release, and an acquire that it reaches, whose scopes include each other."""
+    trace, structure = locations.trace, locations.trace.structure
+    fences = [f for f in fences_of(trace) if _proxy(trace.event(f)) is kind and is_for_access(locations, f, y)]
+    return [
+        (r, a)
+        for r in fences
+        for a in fences
+        if trace.event(r).sem is Sem.RELEASE
+        and trace.event(a).sem is Sem.ACQUIRE
+        and (r, a) in connected()
+        and scope_includes(structure, trace.event(r), trace.event(a))
+        and scope_includes(structure, trace.event(a), trace.event(r))
+    ]
 
 
-def _reaches(locations: Locations, fence: Event, y: int) -> bool:
+def is_for_access(locations: Locations, fence: int, y: int) -> bool:
     """Whether a one-directional fence is for the memory of an access: its space, or the bytes that it names."""
     trace = locations.trace
-    if _proxy(fence) is FenceProxy.ASYNC_GENERIC:
+    event = trace.event(fence)
+    if _proxy(event) is FenceProxy.ASYNC_GENERIC:
         # .sync_restrict: the release for shared::cta, the acquire for shared::cluster
-        space = Space.SHARED_CTA if fence.sem is Sem.RELEASE else Space.SHARED_CLUSTER
-        return _is_for(trace.structure, fence, space, locations.shared_cta(y))
-    if fence.address is None:
+        space = Space.SHARED_CTA if event.sem is Sem.RELEASE else Space.SHARED_CLUSTER
+        return _is_for(trace.structure, event, space, locations.shared_cta(y))
+    if event.address is None:
         return True
-    start, access = trace.addresses[fence.index], trace.addresses[y]
-    return start <= access and access + trace.event(y).size <= start + fence.size
+    start, access = trace.addresses[fence], trace.addresses[y]
+    return start <= access and access + trace.event(y).size <= start + event.size
+
+
+def descriptor_acquires(locations: Locations, y: int) -> list[int]:
+    """The acquire fences of the tensormap proxy for the bytes of an access."""
+    trace = locations.trace
+    return [
+        f
+        for f in fences_of(trace)
+        if _proxy(trace.event(f)) is FenceProxy.TENSORMAP_GENERIC
+        and trace.event(f).sem is Sem.ACQUIRE
+        and is_for_access(locations, f, y)
+    ]

@@ -26,6 +26,11 @@ def is_memory_fence(event: Event) -> bool:
     return isinstance(event.instruction, Fence)
 
 
+def is_one_directional(event: Event) -> bool:
+    """A proxy fence of one direction: a release or an acquire."""
+    return event.kind is Kind.FENCE and not is_memory_fence(event) and event.sem is not None
+
+
 def is_strong(event: Event) -> bool:
     """8.4: memory fences, and memory operations that are not weak. Barriers take part by the rules of 8.9.4 alone."""
     return is_memory_fence(event) or (is_memory(event) and event.sem not in (None, Sem.WEAK))
