@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from memcheck.events.domains import analyse
 from memcheck.events.structure import Event, Kind, Structure
-from memcheck.ptx.instructions import Fence, Restriction
 from memcheck.relations.expression import Model
 from memcheck.remarks import remark
 from memcheck.result import Remark
@@ -38,10 +36,6 @@ def gaps(structure: Structure, model: Model) -> list[Remark]:
                     structure, "not in this model", f"{model.name} has no rule for accesses that overlap partly", mixed
                 )
             )
-    stray = _beyond_restriction(structure)
-    if stray:
-        words = f"{model.name} cannot tell .sync_restrict::shared::cta from shared memory of another CTA"
-        found.append(remark(structure, "not in this model", words, stray))
     if structure.grids and "grid" not in model.names:
         found.append(Remark("not in this model", f"{model.name} has no rule for grids in an order"))
     relations = {r.kind.value for r in structure.rendezvous}
@@ -70,25 +64,3 @@ def _partial_overlap(structure: Structure) -> list[Event]:
             if not apart and (low, first.size) != (start, second.size):
                 return [second, first]
     return []
-
-
-def _beyond_restriction(structure: Structure) -> list[Event]:
-    """A fence limited to its own CTA's shared memory, and an access that may be to another CTA's."""
-    for fence in structure.events:
-        instruction = fence.instruction
-        if isinstance(instruction, Fence) and instruction.restriction is Restriction.SHARED_CTA:
-            mine = structure.test.threads[fence.thread].place.cta
-            for event in structure.events:
-                if _shared_ctas(structure, event) - {mine}:
-                    return [fence, event]
-    return []
-
-
-def _shared_ctas(structure: Structure, event: Event) -> set[int]:
-    """The CTAs whose shared memory the event may access."""
-    if event.kind not in (Kind.READ, Kind.WRITE) or event.address is None:
-        return set()
-    fixed = event.address.is_const
-    places = (event.address.payload,) if fixed else analyse(structure).addresses[event.index]
-    regions = [structure.memory.region(address, event.size) for address in places]
-    return {region.cta for region in regions if region is not None and region.cta is not None}

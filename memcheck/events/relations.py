@@ -263,8 +263,8 @@ def _grid(structure: Structure) -> Rows:
                     continue
                 if order.programmatic:
                     rows[event.index] |= later & waits
-                elif event.operation is None:
-                    # what nobody awaited is not known to be complete when its thread ends
+                elif event.operation is None or "REL" in event.tags:
+                    # what nobody awaited is not known to be complete when its thread ends, but for st.async.release
                     rows[event.index] |= later
     return tuple(rows)
 
