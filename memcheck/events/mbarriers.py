@@ -5,11 +5,11 @@ What a word says and becomes is in `phase`, how an operation reads and writes it
 
 from __future__ import annotations
 
-from memcheck.events import phase
+from memcheck.events import arithmetic, phase
 from memcheck.events.access import check_address, generic_address
-from memcheck.events.draft import Step, access_tags
+from memcheck.events.draft import Draft, Step, access_tags
 from memcheck.events.operations import NOT_LIVE, OUT_OF_RANGE, transact
-from memcheck.events.structure import Kind
+from memcheck.events.structure import Event, Kind
 from memcheck.events.value import Value
 from memcheck.ptx.asynchronous import (
     MbarrierArrive,
@@ -19,10 +19,12 @@ from memcheck.ptx.asynchronous import (
     MbarrierTransaction,
     MbarrierWait,
 )
-from memcheck.ptx.operands import Address, Operand
+from memcheck.ptx.operands import Address, Immediate, Operand
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
 
 _COUNT = 32
+_TOLD = 3
+"""Phases after that of a state that its wait can tell from it."""
 ELSEWHERE = "an operation on the executing CTA's own mbarriers, and the mbarrier is of another CTA"
 
 
@@ -198,3 +200,42 @@ def pending_count(step: Step) -> None:
     rule = "mbarrier.pending_count of a state that no .noComplete form gave"
     step.misuse(values.negate(values.extract(state, phase.WORD - 1, 1)), rule, None)
     step.write(instruction.destination, phase.pending(values, state), step.taint(instruction.state))
+
+
+def check_states(draft: Draft) -> None:
+    """UnsupportedError where a state may be awaited four phases later: the word tells phases apart modulo 4 only."""
+    for event in draft.events:
+        instruction = event.instruction
+        if isinstance(instruction, MbarrierWait) and instruction.state is not None and _phases(draft, event) > _TOLD:
+            what = f"a wait for the state of an mbarrier that may complete more than {_TOLD} phases"
+            raise arithmetic.unsupported(instruction, what)
+
+
+def _phases(draft: Draft, wait: Event) -> int:
+    """The most phases that the object of a wait can complete, if it expects as many arrivals as at first."""
+    assert wait.address is not None
+    where = wait.address
+    there = [e for e in draft.events if "MBAR" in e.tags and e.address is not None and _may_meet(e.address, where)]
+    arrivals = 0
+    expected = phase.MAX_COUNT
+    for event in there:
+        instruction = event.instruction
+        if isinstance(instruction, MbarrierInit):
+            expected = min(expected, instruction.count.value if isinstance(instruction.count, Immediate) else 1)
+        elif isinstance(instruction, MbarrierArrive) and "ARRIVE" in event.tags:
+            known = isinstance(instruction.count, Immediate)
+            arrivals += instruction.count.value if isinstance(instruction.count, Immediate) else phase.MAX_COUNT
+            expected = expected if known and not instruction.drop else 1
+        elif "ARRIVE" in event.tags:
+            arrivals += 1
+    if wait.address.is_const:
+        physical = draft.memory.physical(wait.address.payload, phase.SIZE)
+        first = phase.counts(draft.memory.initial_value(physical, phase.SIZE)) if physical is not None else None
+        expected = expected if first is None else min(expected, first.expected)
+    else:
+        expected = 1
+    return arrivals // max(1, expected)
+
+
+def _may_meet(a: Value, b: Value) -> bool:
+    return not (a.is_const and b.is_const) or a is b

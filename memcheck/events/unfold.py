@@ -60,6 +60,10 @@ def _pass(test: Test, bound: int, bytewise: bool, plan: Plan | None = None) -> t
             if UNKNOWN in final[term].support:
                 raise _unknown(test, term)
     _note_uninitialised(draft)
+    if any("TEST" in event.tags for event in draft.events):
+        from memcheck.events.mbarriers import check_states
+
+        check_states(draft)
     grouped = _grouped(draft)
     if draft.operations:
         from memcheck.events.unawaited import unawaited

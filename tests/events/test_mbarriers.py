@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memcheck.errors import SourceError
+from memcheck.errors import SourceError, UnsupportedError
 from memcheck.events import phase
 from memcheck.events.relations import program_relation, program_set
 from memcheck.events.structure import Kind, Structure
@@ -83,6 +83,17 @@ def test_a_wait_two_phases_behind_is_lapped():
     # the second is for phase 1
     seen = {1: words[1]}
     assert [evaluate(second.marks["LAPPED"], {**seen, 2: word}, {}) for word in words] == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("arrivals", "supported"), [(3, True), (4, False)])
+def test_a_state_is_awaited_while_phases_can_be_told_apart(arrivals, supported):
+    body = "mbarrier.arrive.shared::cta.b64 rd0, [m];" + "mbarrier.arrive.shared::cta.b64 _, [m];" * (arrivals - 1)
+    body += "mbarrier.test_wait.shared::cta.b64 p0, [m], rd0;"
+    if supported:
+        assert len(structure(body, initial=".shared .mbarrier m = 1;").events) == 2 * arrivals + 2
+    else:
+        with pytest.raises(UnsupportedError, match="more than 3 phases"):
+            structure(body, initial=".shared .mbarrier m = 1;")
 
 
 def test_init_and_inval_are_for_the_right_states():
