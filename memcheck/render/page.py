@@ -12,6 +12,8 @@ from memcheck.result import Remark
 
 REMARKS = 3
 """Flags of one name shown unless everything is asked for."""
+RACES = ("async-in-flight", "race-across-proxies")
+"""Flags that are races of a special kind."""
 
 
 def page(report: Report, room: int, everything: bool = False) -> list[Line]:
@@ -72,6 +74,9 @@ def _verdict(report: Report, room: int) -> list[Line]:
 def _remarks(remarks: Sequence[Remark], sign: str, style: str, room: int, everything: bool) -> list[Line]:
     """The remarks by name, at most REMARKS of one name."""
     lines: list[Line] = []
+    # a race that another remark says more of
+    special = {remark.places for remark in remarks if remark.name in RACES}
+    remarks = [r for r in remarks if r.name != "race" or everything or r.places not in special]
     for name in dict.fromkeys(remark.name for remark in remarks):
         alike = [remark for remark in remarks if remark.name == name]
         shown = alike if everything else alike[:REMARKS]
