@@ -17,7 +17,7 @@ from memcheck.reference.locations import Locations
 from memcheck.reference.pairs import Pair, Pairs, closure, composed
 from memcheck.reference.patterns import Synchronization
 from memcheck.reference.proxies import Way, descriptor_acquires, ways
-from memcheck.reference.strength import is_memory, is_memory_fence, place
+from memcheck.reference.strength import is_memory_fence, place
 from memcheck.reference.traces import Trace
 
 
@@ -130,18 +130,9 @@ class Causality:
         return self._bases[memory]
 
     @cached_property
-    def _accesses(self) -> list[int]:
-        return [e for e in self.trace.executed if is_memory(self.trace.event(e))]
-
-    @cached_property
     def proxy_preserved(self) -> frozenset[Pair]:
         """8.9.5, proxy-preserved base causality order, between executed memory operations with a common byte."""
-        return frozenset(
-            (x, y)
-            for x in self._accesses
-            for y in self._accesses
-            if x != y and self.locations.overlap(x, y) and self._preserved(x, y)
-        )
+        return frozenset((x, y) for x, y in self.locations.overlapping if self._preserved(x, y))
 
     def _preserved(self, x: int, y: int) -> bool:
         base = self.base_for(x)

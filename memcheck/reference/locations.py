@@ -12,6 +12,7 @@ from memcheck.events.structure import INITIAL, Kind, Structure
 from memcheck.language.test import VariableKind
 from memcheck.ptx.qualifiers import Space
 from memcheck.reference.domains import Domains
+from memcheck.reference.pairs import Pair
 from memcheck.reference.traces import Trace
 
 Cell = tuple[int, int]
@@ -74,6 +75,12 @@ class Locations:
     def overlap(self, a: int, b: int) -> bool:
         """8.2.1, on memory locations."""
         return bool(self.of(a) & self.of(b))
+
+    @cached_property
+    def overlapping(self) -> tuple[Pair, ...]:
+        """All pairs of executed accesses that overlap, both ways."""
+        accesses = list(self._stretches)
+        return tuple((a, b) for a in accesses for b in accesses if a != b and self.overlap(a, b))
 
     def same_bytes(self, a: int, b: int) -> bool:
         """Complete overlap (8.2.1). W0 is of no location of its own."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 from memcheck.events.structure import Kind
 from memcheck.ptx.qualifiers import Proxy
 from memcheck.reference.locations import Locations
 from memcheck.reference.pairs import Pair, Pairs
-from memcheck.reference.strength import is_memory
 from memcheck.reference.traces import Trace
 
 
@@ -24,12 +22,11 @@ class Races:
 def data_races(locations: Locations, strong: Pairs, causality: Pairs) -> Races:
     """8.7.1: conflicting, in no causality order, not morally strong. W0 is before everything."""
     trace = locations.trace
-    accesses = [e for e in trace.executed if is_memory(trace.event(e))]
     racing = [
         (a, b)
-        for a, b in combinations(accesses, 2)
-        if Kind.WRITE in (trace.event(a).kind, trace.event(b).kind)
-        and locations.overlap(a, b)
+        for a, b in locations.overlapping
+        if a < b
+        and Kind.WRITE in (trace.event(a).kind, trace.event(b).kind)
         and (a, b) not in strong
         and (a, b) not in causality
         and (b, a) not in causality

@@ -97,11 +97,12 @@ def strong_pairs(locations: Locations) -> frozenset[Pair]:
     Operations on one mbarrier are atomic and totally ordered whatever their scopes.
     """
     trace = locations.trace
-    operations = [e for e in trace.executed if is_memory(trace.event(e)) or is_memory_fence(trace.event(e))]
+    fences = [e for e in trace.executed if is_memory_fence(trace.event(e))]
+    others = [e for e in trace.executed if is_memory(trace.event(e))]
+    with_fences = [(a, b) for f in fences for e in (*fences, *others) for a, b in ((f, e), (e, f))]
     return frozenset(
         (a, b)
-        for a in operations
-        for b in operations
+        for a, b in (*locations.overlapping, *with_fences)
         if morally_strong(locations, a, b) or on_one_mbarrier(locations, a, b)
     )
 
