@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memcheck.axiomatic.outcome import VOIDING, Finding, Hang, Outcome
-from memcheck.events.structure import BlockingPoint, Event, Structure
+from memcheck.events.structure import BlockingPoint, Event, Misuse, Structure
 from memcheck.result import Remark
 
 WORDS: Mapping[str, str] = {
@@ -25,7 +25,8 @@ WORDS: Mapping[str, str] = {
 
 
 def flags(structure: Structure, outcome: Outcome) -> list[Remark]:
-    found = [flag(structure, finding) for finding in outcome.flags]
+    # the pieces of a copy are one thing to people
+    found = list(dict.fromkeys(flag(structure, finding) for finding in outcome.flags))
     for hang in outcome.hangs:
         found.append(deadlock(structure, hang, outcome.hanging_flags))
     if outcome.hangs and not outcome.states:
@@ -57,12 +58,25 @@ def flag(structure: Structure, finding: Finding) -> Remark:
 
 def outside(structure: Structure, finding: Finding) -> Remark:
     events = [structure.events[e] for e in finding.events]
+    name = VOIDING.get(finding.name, finding.name)
     if finding.name == "mixed-size-race":
-        text = "Mixed-size data race (8.7.2): the axioms do not apply"
-    else:
-        text = VOIDING.get(finding.name, finding.name).removeprefix("undefined-behaviour: ")
+        return remark(structure, name, "Mixed-size data race (8.7.2): the axioms do not apply", events)
+    text = name.removeprefix("undefined-behaviour: ")
+    if "." not in text.split()[0]:  # else an instruction's name
         text = text[:1].upper() + text[1:]
-    return remark(structure, VOIDING.get(finding.name, finding.name), text, events)
+    misuse = _misuse(structure, finding)
+    if misuse is not None and misuse.detail:
+        text += f" ({misuse.detail})"
+    if misuse is not None and not events and misuse.instruction is not None:
+        return Remark(name, f"{text}: `{misuse.instruction.text}`", (misuse.instruction.span.where,))
+    return remark(structure, name, text, events)
+
+
+def _misuse(structure: Structure, finding: Finding) -> Misuse | None:
+    """What a finding is about; of several the one that is certain, or says most."""
+    event = finding.events[0] if finding.events else None
+    named = [m for m in structure.misuses if (m.rule, m.event) == (finding.name, event)]
+    return max(named, key=lambda m: (m.condition is structure.values.true, bool(m.detail)), default=None)
 
 
 def deadlock(structure: Structure, hang: Hang, seen: Sequence[Finding]) -> Remark:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memcheck.errors import SourceError
 from memcheck.events import arithmetic, operations
-from memcheck.events.access import generic_address
+from memcheck.events.access import MISALIGNED, generic_address
 from memcheck.events.draft import Building, Step, is_multimem
 from memcheck.events.mbarriers import word_address
 from memcheck.events.pieces import access, cut, elements, move, parts, static_range
@@ -70,8 +70,7 @@ def byte_count(step: Step, operand: Operand) -> int:
     size = value.payload
     if size % CHUNK:
         message = f"a bulk copy moves a multiple of {CHUNK} bytes, not {size} (ISA 9.7.10.28.4)"
-        event = len(step.draft.events) if size > CHUNK else None
-        step.misuse(step.values.true, "a bulk copy of no multiple of 16 bytes", event, message)
+        step.misuse(step.values.true, "a bulk copy of no multiple of 16 bytes", len(step.draft.events), message)
     return size
 
 
@@ -135,7 +134,7 @@ def masked(step: Step, named: Target, mask: Operand) -> list[Target]:
     message = f"the CTA mask names a rank that the cluster, of {len(cluster)} CTAs, does not have"
     step.misuse(
         values.negate(values.binary("eq", beyond, values.const(0, 16))), "a CTA mask beyond the cluster",
-        len(step.draft.events) if found else None, message,
+        len(step.draft.events), message,
     )  # fmt: skip
     return found
 
@@ -151,7 +150,8 @@ def multimem_targets(step: Step, operand: Address, size: int) -> list[Target]:
         message = f"{size} bytes at this address are not inside a multimem variable (ISA 9.7.10.28.4)"
         raise SourceError(message, instruction.span, "declare one with `.multimem mm = {x, y};`")
     if address.payload % CHUNK:
-        raise SourceError(f"this address is not aligned to {CHUNK} bytes", instruction.span)
+        crooked = f"this address is not aligned to {CHUNK} bytes"
+        step.misuse(step.values.true, MISALIGNED, len(draft.events), crooked)
     copies = len(draft.test.variables[region.variable].targets)
     true = step.values.true
     return [Target(address.payload + (k + 1) * MULTIMEM_STRIDE, size, None, true) for k in range(copies)]

@@ -41,7 +41,7 @@ def copy(step: Step) -> None:
     """`cp.async`: reads of the bytes that the source has, writes of them and of zeros behind them."""
     instruction = step.instruction
     assert isinstance(instruction, CopyAsync)
-    values, size = step.values, instruction.size
+    values, size, misuses = step.values, instruction.size, len(step.draft.misuses)
     given = _given(step, instruction)
     destination = static_range(step, instruction.destination, size, Space.SHARED_CTA, align=size, writes=True)
     source = 0
@@ -70,6 +70,9 @@ def copy(step: Step) -> None:
         if read is not None:
             operation.within.append((read, write))
             step.draft.data_taint[write] = data | {read}
+    if operation.events:
+        # a write, as no byte need be read
+        step.draft.name(misuses, operation.events[-1])
 
 
 def _given(step: Step, instruction: CopyAsync) -> _Given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -222,6 +222,17 @@ class Draft:
         if text not in self.notes:
             self.notes.append(text)
 
+    def name(self, first: int, event: int) -> None:
+        """Misuses from number `first` on need the execution of `event`."""
+        self.misuses[first:] = [replace(misuse, event=event) for misuse in self.misuses[first:]]
+
+    def unname(self, first: int) -> None:
+        """Misuses from number `first` on name no event that their instruction turned out not to have."""
+        for index in range(first, len(self.misuses)):
+            event = self.misuses[index].event
+            if event is not None and event >= len(self.events):
+                self.misuses[index] = replace(self.misuses[index], event=None)
+
     def mark(self) -> tuple[int, ...]:
         """The lengths of all lists, to come back to with `reset`."""
         return tuple(map(len, self._lists()))
@@ -388,13 +399,24 @@ class Step:
         return self.draft.groups
 
     def misuse(self, condition: Value, rule: str, event: int | None, message: str | None = None) -> None:
-        """Undefined behaviour where `condition` holds; with a `message`, an input error where that is static."""
+        """Undefined behaviour where `condition` holds; with a `message`, an input error where that is static.
+
+        Of asynchronous instructions only a place in no variable is an input error; the rest is outside, as PTX accepts
+        it.
+        """
         condition = self.values.both(self.guard, condition)
         if condition is self.values.false:
             return
-        if condition is self.values.true and message is not None:
+        synchronous = type(self.instruction).__module__ == Instruction.__module__
+        if condition is self.values.true and message is not None and (synchronous or _is_nowhere(rule)):
             raise SourceError(message, self.instruction.span)
-        self.draft.misuses.append(Misuse(condition, f"undefined-behaviour: {rule}", event))
+        self.draft.misuses.append(
+            Misuse(condition, f"undefined-behaviour: {rule}", event, message or "", self.instruction)
+        )
+
+
+def _is_nowhere(rule: str) -> bool:
+    return rule.startswith("access outside") or rule.endswith("as another state space")
 
 
 def variable_address(draft: Draft, thread: Thread, operand: AddressOf) -> int:

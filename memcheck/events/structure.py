@@ -171,6 +171,9 @@ class Misuse:
     rule: str
     event: int | None
     """Index of the event whose execution it needs, None: none."""
+    detail: str = ""
+    """What is wrong with just this instruction, in words."""
+    instruction: Instruction | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

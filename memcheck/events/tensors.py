@@ -88,8 +88,8 @@ def load(step: Step) -> None:
     assert isinstance(instruction, TensorLoad)
     values, guard = step.values, step.guard
     operation = operations.begin(step)
-    descriptor = _descriptor(step, operation, instruction.map)
     targets = _targets(step, instruction)
+    descriptor = _descriptor(step, operation, instruction.map)
     request = Request(
         coordinates=_numbers(step, instruction.coordinates, signed=True),
         mode=_MODES[instruction.mode],
@@ -226,7 +226,7 @@ def _targets(step: Step, instruction: TensorLoad) -> list[Target]:
     if instruction.cta_group == 1:
         bulk.same_cta(step, address, word)
     elif _rank(step, address) // 2 != _rank(step, word.payload) // 2:
-        step.misuse(step.values.true, NOT_IN_PAIR, len(step.draft.events), f"{NOT_IN_PAIR} (ISA 9.7.10.28.5.3)")
+        step.misuse(step.values.true, NOT_IN_PAIR, len(step.draft.events))
     return [named]
 
 
@@ -286,14 +286,13 @@ def _map(step: Step, descriptor: int, number: int) -> TensorMap | None:
     except MemcheckError as wrong:
         tensor, broken = None, str(wrong)
     if broken:
-        step.misuse(step.values.true, f"{NO_MAP}: {_lowered(broken)}", descriptor, f"{NO_MAP}: {_lowered(broken)}")
+        step.misuse(step.values.true, f"{NO_MAP}: {_lowered(broken)}", descriptor)
     return None if broken else tensor
 
 
 def _box(step: Step, descriptor: int, tensor: TensorMap, request: Request, when: Value) -> Box | None:
     if wrong := misuse(tensor, request):
-        message = f"{NOT_ALLOWED}: {_lowered(' '.join(wrong))}"
-        step.misuse(step.values.true, message, descriptor, message)
+        step.misuse(step.values.true, f"{NOT_ALLOWED}: {_lowered(' '.join(wrong))}", descriptor)
         return None
     try:
         copies = [copy for copy in walk(tensor, request) if copy.address is not None or not request.store]
@@ -386,8 +385,8 @@ def _elements(copy: Copy, size: int) -> Iterator[Copy]:
 def _type(step: Step, descriptor: int, element: ElementType, op: AtomOp) -> ScalarType | None:
     """The type of a reduction; None, and misuse, where the operation is not defined on the map's elements."""
     if element not in _REDUCED[op]:
-        message = f"{NOT_ALLOWED}: there is no .{op.value} of .{element.spelling} elements"
-        step.misuse(step.values.true, message, descriptor, message)
+        rule = f"{NOT_ALLOWED}: there is no .{op.value} of .{element.spelling} elements"
+        step.misuse(step.values.true, rule, descriptor)
         return None
     if element is ElementType.F32_FTZ:
         raise arithmetic.unsupported(step.instruction, "a reduction of .f32.ftz elements")

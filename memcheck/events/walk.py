@@ -130,7 +130,9 @@ class Walk:
         assert handler is not None
         step = Step(self.draft, self.thread, state, instruction)
         if step.guard is not self.values.false:
+            before = len(self.draft.misuses)
             handler(step)
+            self.draft.unname(before)
 
     def visit(self, node: Node, state: State) -> None:
         pc, rounds = node

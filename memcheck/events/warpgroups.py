@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from memcheck.events import operations, pieces
-from memcheck.events.access import MISALIGNED, generic_address
+from memcheck.events.access import MISALIGNED, OUTSIDE, generic_address
 from memcheck.events.arithmetic import unsupported
 from memcheck.events.draft import UNKNOWN, Step
 from memcheck.events.loops import registers_read, registers_written
@@ -31,7 +31,6 @@ from memcheck.ptx.qualifiers import Space
 NO_FENCE = "wgmma without a wgmma.fence before it"
 NOT_FENCED = "a register of wgmma that is accessed after the wgmma.fence before it"
 IN_FLIGHT = "a register of wgmma that is accessed before the wait for its group"
-OUTSIDE = "a matrix of wgmma that is not inside a shared variable"
 _FENCE = "%wgmma.fence"
 """A register of the thread's state that no program names: how many events precede its latest fence; 0 without one."""
 _WIDTH = 32
@@ -66,7 +65,7 @@ def multiply(step: Step) -> None:
     if not latest.is_const:
         raise unsupported(instruction, "wgmma behind paths with different wgmma.fence")
     if not latest.payload:
-        step.misuse(values.true, NO_FENCE, None, NO_FENCE)
+        step.misuse(values.true, NO_FENCE, len(step.draft.events))
     _check_registers(step, instruction)
     operation = operations.begin(step, Group.WARPGROUP, after=latest.payload)
     m, n, _ = instruction.shape
@@ -93,11 +92,11 @@ def _matrix(step: Step, operand: Address | Register, size: int) -> Run:
         raise unsupported(step.instruction, "a matrix whose address depends on a read")
     if address.payload % CHUNK:
         message = f"a matrix of wgmma is aligned to {CHUNK} bytes: declare the variable .align {CHUNK}"
-        step.misuse(values.true, MISALIGNED, None, message)
+        step.misuse(values.true, MISALIGNED, len(step.draft.events), message)
     region = step.draft.memory.region(address.payload, size)
     if region is None or region.cta != step.thread.place.cta:
         message = f"a matrix of {size} bytes at this address is not inside a shared variable of the CTA"
-        step.misuse(values.true, OUTSIDE, None, message)
+        step.misuse(values.true, OUTSIDE, len(step.draft.events), message)
     return Run(address.payload, NOWHERE, size)
 
 
@@ -109,19 +108,18 @@ def _check_registers(step: Step, instruction: WarpgroupMultiply) -> None:
 
     A wgmma of the same shape may take over accumulators.
     """
-    true, body = step.values.true, step.thread.body
+    true, body, event = step.values.true, step.thread.body, len(step.draft.events)
     here = next(i for i, one in enumerate(body) if one is instruction)
     for one in _back_to_fence(step.thread, here):
         if names := (registers_read(one) | registers_written(one)) & _own(instruction):
             chained = isinstance(one, WarpgroupMultiply) and one.shape == instruction.shape
             if not chained or not names <= _names(instruction.accumulators):
-                step.misuse(
-                    true, NOT_FENCED, None, f"`{one.text}` accesses {min(names)}, without a wgmma.fence after it"
-                )
+                message = f"`{one.text}` accesses {min(names)}, without a wgmma.fence after it"
+                step.misuse(true, NOT_FENCED, event, message)
     for one in _in_flight(step.thread, here):
         if names := (registers_read(one) | registers_written(one)) & _own(instruction):
             message = f"`{one.text}` accesses {min(names)} of this wgmma, without a wgmma.wait_group before it"
-            step.misuse(true, IN_FLIGHT, None, message)
+            step.misuse(true, IN_FLIGHT, event, message)
 
 
 def _back_to_fence(thread: Thread, here: int) -> Iterator[Instruction]:

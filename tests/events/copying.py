@@ -53,6 +53,15 @@ def told(found: Structure, operation: Operation) -> list[str]:
     return lines
 
 
+def misused(found: Structure) -> list[str]:
+    """Undefined behaviour of every execution: the rule, and what is wrong."""
+    certain = [m for m in found.misuses if m.condition is found.values.true]
+    for misuse in certain:
+        assert misuse.instruction is not None
+        assert misuse.event is None or found.events[misuse.event].instruction is misuse.instruction
+    return [f"{m.rule.removeprefix('undefined-behaviour: ')} ({m.detail})" for m in certain]
+
+
 def numbered(operation: Operation, found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Pairs of events of an operation by their positions in it."""
     return [(operation.events.index(a), operation.events.index(b)) for a, b in found]

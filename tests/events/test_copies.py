@@ -9,10 +9,11 @@ from memcheck.events.relations import program_relation
 from memcheck.events.structure import Kind, Structure
 from memcheck.events.value import evaluate
 from memcheck.relations.rows import pairs
-from tests.events.copying import numbered, place, structure, told
+from tests.events.copying import misused, numbered, place, structure, told
 
 BULK = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
 BULK_OUT = "cp.async.bulk.global.shared::cta.bulk_group"
+RELAXED_OUT = "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128"
 BULK_CLUSTER = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 BULK_ACROSS = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
 
@@ -318,14 +319,11 @@ OWN_S = "mov.u32 r0, s; mov.u32 r1, m;"
         (f"{BULK} [s+8], [x], 16, [m];", "not aligned to 16 bytes"),
         (f"{BULK} [s], [x+4], 16, [m];", "not aligned to 16 bytes"),
         (f"mov.u32 r5, 20; {BULK} [s], [x], r5, [m];", "multiple of 16 bytes, not 20"),
-        (f"{BULK} [s], [x+16], 64, [m];", "64 bytes at this address are not inside x, which has 64"),
-        (f"{BULK} [s+48], [x], 32, [m];", "not inside s"),
-        (f"mapa.shared::cluster.u32 r0, s, 1; {BULK} [r0], [x], 16, [m];", "not inside"),
         (f"mapa.shared::cluster.u32 r0, s, 1; {BULK_CLUSTER} [r0], [x], 16, [m];", "same CTA as its destination"),
         (f"{OWN_S} {BULK_ACROSS} [r0], [t], 16, [r1];", "another CTA of the cluster"),
         (f"{BULK_CLUSTER}.multicast::cluster [s], [x], 16, [m], 4;", "names a rank that the cluster, of 2 CTAs"),
         (f"{BULK_OUT} [mm], [s], 16;", "only multimem instructions"),
-        ("multimem.cp.async.bulk.global.shared::cta.bulk_group [x], [s], 16;", "not inside a multimem variable"),
+        ("multimem.cp.async.bulk.global.shared::cta.bulk_group [mm+8], [s], 16;", "not aligned to 16 bytes"),
         ("cp.async.ca.shared::cta.global [s+4], [x], 8;", "not aligned to 8 bytes"),
         ("mov.u32 r0, 17; cp.async.ca.shared::cta.global [s], [x], 16, r0;", "reads at most the 16 bytes"),
         ("mov.u64 rd1, s; cvta.shared.u64 rd0, rd1; cp.async.mbarrier.arrive.b64 [rd0+4];", "not aligned to 8 bytes"),
@@ -339,19 +337,50 @@ OWN_S = "mov.u32 r0, s; mov.u32 r1, m;"
             f"{OWN_S} red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [r0], 1, [r1];",
             "not the own one",
         ),
-        ("st.async.release.gpu.global.b32 [x+64], 1;", "not inside x"),
+        (f"{OWN_S} mov.u32 r2, 17; cp.async.ca.shared::cta.global [s+4], [x], 16, r2;", "not aligned to 16 bytes"),
+        ("cp.async.ca.shared::cta.global [s+4], [x], 8, 0;", "not aligned to 8 bytes"),
+        (f"mov.u32 r5, 8; {BULK_OUT} [x], [s], r5;", "multiple of 16 bytes, not 8"),
+        (f"mov.u32 r5, 8; {RELAXED_OUT} [x], [s], r5;", "multiple of 16 bytes, not 8"),
+        (f"{BULK_CLUSTER}.multicast::cluster [s+8], [x], 16, [m], 0;", "not aligned to 16 bytes"),
     ],
 )  # fmt: skip
-def test_static_misuse_is_an_input_error(body, message):
+def test_static_misuse_is_outside(body, message):
+    found = structure(body, "")
+    assert any(message in line for line in misused(found))
+
+
+def test_misuse_of_a_copy_that_reads_nothing_needs_its_write():
+    found = structure("cp.async.ca.shared::cta.global [s+4], [x], 8, 0;")
+    (misuse,) = found.misuses
+    assert told(found, only(found)) == ["W s+4:8 @0 = 0"]
+    assert misuse.event == only(found).events[0]
+    ignored = "ld.global.b32 r0, [y]; setp.eq.u32 p0, r0, 0; cp.async.ca.shared::cta.global [s+4], [x], 8, p0;"
+    found = structure(ignored)
+    (misuse,) = found.misuses
+    assert found.events[misuse.event].guard is found.values.true
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{BULK} [s], [x+16], 64, [m];", "64 bytes at this address are not inside x, which has 64"),
+        (f"{BULK} [s+48], [x], 32, [m];", "not inside s"),
+        (f"mapa.shared::cluster.u32 r0, s, 1; {BULK} [r0], [x], 16, [m];", "not inside"),
+        (f"mapa.shared::cluster.u32 r0, s, 1; mov.u64 rd0, x; {BULK} [s], [rd0+52], 32, [m];", "not inside any"),
+        ("multimem.cp.async.bulk.global.shared::cta.bulk_group [x], [s], 16;", "not inside a multimem variable"),
+        ("st.async.release.gpu.global.b32 [x+64], 1;", "not inside x"),
+        ("mov.u64 rd0, 4; st.async.release.gpu.global.b32 [rd0], 1;", "not inside any variable"),
+    ],
+)  # fmt: skip
+def test_an_access_to_no_variable_is_an_input_error(body, message):
     with pytest.raises(SourceError, match=message):
         structure(body, "")
 
 
 def test_st_async_needs_several_ctas():
     body = f"{OWN_S} st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [r0], 1, [r1];"
-    with pytest.raises(SourceError, match="cluster of several CTAs"):
-        structure(body)
-    assert structure(body, "").operations
+    assert any("cluster of several CTAs" in line for line in misused(structure(body)))
+    assert misused(structure(body, "")) == []
 
 
 def test_misuse_under_a_condition_is_outside():

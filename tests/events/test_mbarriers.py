@@ -6,6 +6,7 @@ import pytest
 
 from memcheck.errors import SourceError, UnsupportedError
 from memcheck.events import phase
+from memcheck.events.operations import OUT_OF_RANGE
 from memcheck.events.relations import program_relation, program_set
 from memcheck.events.structure import Kind, Structure
 from memcheck.events.unfold import unfold
@@ -30,7 +31,8 @@ def test_an_arrive_is_a_read_and_a_write_of_the_word():
     assert (read.kind, write.kind, write.rmw, write.size) == (Kind.READ, Kind.WRITE, 1, 8)
     assert {"MBAR", "RMW", "RED", "REL", "CTA", "GEN", "ARRIVE"} <= write.tags
     assert {"MBAR", "RMW", "RED", "RLX"} <= read.tags
-    assert write.value is not None and write.marks is not None
+    assert write.value is not None
+    assert write.marks is not None
     for pending, after, over in ((2, phase.fresh(2) - (1 << 21), 0), (1, phase.fresh(2) + (1 << 61), 1)):
         before = {1: phase.fresh(2) - (2 - pending << 21)}
         assert evaluate(write.value, before, {}) == after
@@ -69,7 +71,8 @@ def test_a_try_wait_may_return_false_and_one_that_ends_a_spin_may_not():
     spin = structure("L: mbarrier.try_wait.parity.shared::cta.b64 p0, [m], 0; @!p0 bra L;")
     assert spin.choice_domains == ()
     (point,) = spin.blocking
-    assert point.polled == (1,) and point.passed is not None
+    assert point.polled == (1,)
+    assert point.passed is not None
     assert [evaluate(point.passed, {1: w}, {}) for w in (phase.fresh(2), over[1])] == [0, 1]
 
 
@@ -77,7 +80,8 @@ def test_a_wait_two_phases_behind_is_lapped():
     wait = "L{0}: mbarrier.try_wait.parity.shared::cta.b64 p0, [m], {1}; @!p0 bra L{0};"
     found = structure(wait.format(0, 0) + wait.format(1, 1))
     first, second = found.events[1:]
-    assert first.marks is not None and second.marks is not None
+    assert first.marks is not None
+    assert second.marks is not None
     words = [phase.fresh(2) + (number << 61) for number in range(4)]
     assert [evaluate(first.marks["LAPPED"], {1: word}, {}) for word in words] == [0, 0, 1, 0]
     # the second is for phase 1
@@ -103,7 +107,8 @@ def test_init_and_inval_are_for_the_right_states():
     )
     assert (tagged(found, "INIT"), tagged(found, "INVAL")) == ([2], [4])
     write = found.events[2].value
-    assert write is not None and write.payload == phase.fresh(3)
+    assert write is not None
+    assert write.payload == phase.fresh(3)
     live = phase.fresh(3)
     conditions = [m.condition for m in found.misuses]
     assert [evaluate(c, {1: live, 3: live}, {}) for c in conditions] == [1, 0]
@@ -125,6 +130,24 @@ def test_what_is_statically_wrong(line, words):
         structure(line, initial=initial)
 
 
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("mov.u32 r0, 2; mbarrier.test_wait.parity.shared::cta.b64 p0, [m], r0;", "a parity other than 0 and 1"),
+        ("mov.u32 r0, 0; mbarrier.arrive.shared::cta.b64 _, [m], r0;", OUT_OF_RANGE),
+        ("mov.u32 r0, 1048576; mbarrier.init.shared::cta.b64 [m], r0;", OUT_OF_RANGE),
+        ("mov.u32 r0, -1; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [m], r0;", OUT_OF_RANGE),
+        ("mov.u32 r0, s; mbarrier.arrive.shared::cta.b64 _, [r0+4];", "misaligned access"),
+    ],
+)
+def test_what_is_outside_at_sight(line, rule):
+    found = structure(line, initial=".shared .mbarrier m = 2; .shared .align 8 .b32 s[4];")
+    (misuse,) = [m for m in found.misuses if m.condition is found.values.true]
+    assert misuse.rule == f"undefined-behaviour: {rule}"
+    assert misuse.detail
+    assert found.events[misuse.event].instruction is misuse.instruction
+
+
 def test_the_bytes_of_a_declared_mbarrier_are_no_data():
     found = structure("st.shared.b32 [m], 1;")
     assert [(m.condition is found.values.true, m.rule) for m in found.misuses] == [
@@ -132,7 +155,7 @@ def test_the_bytes_of_a_declared_mbarrier_are_no_data():
     ]
 
 
-def test_pending_count_needs_a_state_of_noComplete():
+def test_pending_count_needs_a_state_without_completion():
     arrive = "mbarrier.arrive{}.shared::cta.b64 rd0, [m], 1; mbarrier.pending_count.b64 r0, rd0;"
     good, bad = (structure(arrive.format(form)) for form in (".noComplete.release.cta", ""))
     rules = [[m.condition for m in found.misuses if "pending_count" in m.rule] for found in (good, bad)]

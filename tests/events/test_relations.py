@@ -10,6 +10,21 @@ from memcheck.ptx import instructions as ptx
 from memcheck.ptx.qualifiers import FenceProxy, Proxy, Scope, Sem, Space
 from memcheck.relations.expression import ExprKind
 from tests.events.building import SPAN, atom, bar, build, fence, ld, red, st, var
+from tests.events.copying import structure as copying
+
+ASYNCHRONOUS = """
+  cp.async.wait_group 0;
+  cp.async.ca.shared::cta.global [s], [x], 4;
+  cp.async.mbarrier.arrive.noinc.shared::cta.b64 [m];
+  cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [s], [tm, {0}], [m];
+  mbarrier.test_wait.parity.shared::cta.b64 p0, [m], 0;
+  mbarrier.inval.shared::cta.b64 [m];
+  mbarrier.init.shared::cta.b64 [m], 1;
+  fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;
+  fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;
+  griddepcontrol.launch_dependents;
+  griddepcontrol.wait;
+"""
 
 
 def pairs(structure, name):
@@ -44,8 +59,9 @@ def test_every_program_set_has_a_member():
         ld("r0", "x", Sem.ACQUIRE, Scope.CTA),
     ]
     structure = unfold(build([*fences, *accesses, fence(Sem.SC), fence(), bar("sync", 0), bar("arrive", 1, 32)]))
+    later = copying(ASYNCHRONOUS, more=".const .tensormap tm = { base = x, type = .u32, dims = {4}, box = {4} };")
     names = [n for n, e in VOCABULARY.items() if e.kind is ExprKind.SET and e.source is Source.PROGRAM]
-    assert [name for name in names if not program_set(structure, name)] == []
+    assert [name for name in names if not program_set(structure, name) | program_set(later, name)] == []
     assert program_set(structure, "B").bit_count() == 2
     assert program_set(structure, "WAIT").bit_count() == 1
     assert program_set(structure, "F").bit_count() == 2 + len(FenceProxy) + 2
@@ -90,9 +106,9 @@ def test_threads_scopes_and_ctas():
 
 
 def test_bytes_decide_addresses():
-    variables = [var("x", "b64"), var("y", "b64", aliases="x"), var("s", space=Space.SHARED_CTA)]
+    variables = [var("x", "b64"), var("y", "b64", aliases="x")]
     memory = unfold(build([], variables=variables)).memory
-    x, y, s = (memory.instance(v, c).base for v, c in (("x", None), ("y", None), ("s", 0)))
+    x, y = (memory.instance(v).base for v in ("x", "y"))
     cases = {
         "loc": [1, 1, 0, 0, 0],
         "vloc": [1, 0, 0, 0, 0],
@@ -103,4 +119,13 @@ def test_bytes_decide_addresses():
     for name, expected in cases.items():
         assert [int(address_relation(memory, name, (x, 4), other)) for other in others] == expected, name
         assert [int(address_relation(memory, name, other, (x, 4))) for other in others] == expected, name
-    assert [address_set(memory, "SHARED", access) for access in ((x, 4), (s, 4))] == [False, True]
+
+
+def test_bytes_decide_address_sets():
+    variables = [var("x"), var("s", space=Space.SHARED_CTA)]
+    places = [{"cta": 0, "cluster": 0}, {"cta": 1, "cluster": 0}]
+    structure = unfold(build([ld("r0", "x")], [ld("r0", "x")], variables=variables, places=places))
+    x, s, peer = (structure.memory.instance(v, c).base for v, c in (("x", None), ("s", 0), ("s", 1)))
+    read = structure.events[1]
+    assert [address_set(structure, "SHARED", read, address) for address in (x, s, peer)] == [False, True, True]
+    assert [address_set(structure, "REMOTE", read, address) for address in (x, s, peer)] == [False, False, True]

@@ -18,7 +18,7 @@ from memcheck.source import SourceFile
 from memcheck.tensor.descriptor import Atomicity, Fill, Im2col, Interleave, Swizzle, TensorMap, Tile
 from memcheck.tensor.element import ElementType
 from memcheck.tensor.words import decode, encode
-from tests.events.copying import place, structure
+from tests.events.copying import misused, place, structure
 
 MEMORY = (
     ".global .align 32 .b32 g[64]; .global .tensormap tm = { base = g, type = .f32, dims = {5, 7, 9},"
@@ -148,8 +148,18 @@ def test_the_address_of_a_register_and_shared_maps():
         ("tensormap.replace.tile.element_stride.global.b1024.b32 [tm], 0, 0;", "element_stride of a tensor map is"),
         ("tensormap.replace.tile.global_stride.global.b1024.b64 [tm], 0, 24;", "in steps of 16"),
         ("tensormap.replace.tile.global_stride.global.b1024.b64 [tm], 4, 16;", "has 4 strides: 0 to 3"),
-        ("mov.u64 rd0, p; tensormap.replace.tile.rank.b1024.b32 [rd0], 1;", "p is in param memory"),
         ("tensormap.replace.tile.rank.global.b1024.b32 [g], 1;", "is not aligned to 128 bytes"),
+        ("mov.u32 r0, 7; tensormap.replace.tile.rank.global.b1024.b32 [tm], r0;", "tensor map is from 0 to 4"),
+    ],
+)  # fmt: skip
+def test_what_is_outside_at_sight(body, message):
+    assert any(message in line for line in misused(made(body)))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("mov.u64 rd0, p; tensormap.replace.tile.rank.b1024.b32 [rd0], 1;", "p is in param memory"),
         ("tensormap.replace.tile.rank.global.b1024.b32 [w], 1;", "128 bytes at this address are not inside w"),
         ("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [tm], [s], 128;",
          "128 bytes at this address are not inside s"),

@@ -14,7 +14,7 @@ from memcheck.events.relations import program_relation
 from memcheck.events.structure import Kind, Operation, Structure
 from memcheck.events.value import evaluate
 from memcheck.relations.rows import pairs
-from tests.events.copying import numbered, place, structure, told
+from tests.events.copying import misused, numbered, place, structure, told
 
 LOAD = "cp.async.bulk.tensor.{}d.shared::cta.global.mbarrier::complete_tx::bytes"
 SPREAD = "cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -188,16 +188,16 @@ class TestSpreading:
         move = "mov.u32 r3, d; mapa.shared::cluster.u32 r1, r3, 1; mov.u32 r4, m; mapa.shared::cluster.u32 r2, r4, 1;"
         found = made(f"{move} {SPREAD.format(2)} [r1], [tm, {{0, 0}}], [r2];", "ld.shared.b32 r0, [d];")
         assert told(found, only(found))[2:] == ["W d+0:4 @1 <- 1", "R m+0:8 @1", "W m+0:8 @1"]
-        with pytest.raises(SourceError, match="in the same CTA as its destination"):
-            made(f"{move} {SPREAD.format(2)} [r1], [tm, {{0, 0}}], [m];", "")
+        (line,) = misused(made(f"{move} {SPREAD.format(2)} [r1], [tm, {{0, 0}}], [m];", ""))
+        assert "in the same CTA as its destination" in line
 
     def test_pairs_of_ctas(self) -> None:
         move = "mov.u32 r4, m; mapa.shared::cluster.u32 r2, r4, 1;"
         pair = SPREAD.format(2) + ".cta_group::2"
         found = made(f"{move} {pair} [d], [tm, {{0, 0}}], [r2];", "", "", "")
         assert told(found, only(found))[1:] == ["R g+0:32", "W d+0:32 @0 <- 1", "R m+0:8 @1", "W m+0:8 @1"]
-        with pytest.raises(SourceError, match="nor in its pair"):
-            made(f"{move.replace(', 1;', ', 2;')} {pair} [d], [tm, {{0, 0}}], [r2];", "", "", "")
+        (line,) = misused(made(f"{move.replace(', 1;', ', 2;')} {pair} [d], [tm, {{0, 0}}], [r2];", "", "", ""))
+        assert "nor in its pair" in line
         spread = SPREAD.format(2) + ".multicast::cluster.cta_group::2"
         look = "ld.shared.b32 r0, [d];"
         found = made(f"{move} {spread} [d], [tm, {{0, 0}}], [r2], 15; {look}", look, look, look)
@@ -278,8 +278,8 @@ class TestReductions:
         typed = f".const .tensormap tm2 = {{ base = g, type = .{type}, dims = {{16}}, strides = {{}}, box = {{16}} }};"
         body = f"{REDUCE.format(1, op)} [tm2, {{0}}], [d]; ld.global.b32 r0, [g];"
         if refused:
-            with pytest.raises(SourceError, match=re.escape(refused)):
-                made(body, more=typed)
+            (line,) = misused(made(body, more=typed))
+            assert refused in line
         else:
             sizes = {found.events[e].size for found in (made(body, more=typed),) for e in only(found).events[1:]}
             assert sizes <= {2, 4, 8}
@@ -356,31 +356,44 @@ class TestMapsThatChange:
         assert all(found.events[e].guard is found.values.true for e in only(found).events)
 
 
+VARIABLES = (
+    ".const .tensormap big = { base = g, type = .u32, dims = {80}, strides = {}, box = {8} };"
+    " .global .align 128 .b32 plain[32]; .global .align 128 .b32 wide[64];"
+    " .global .align 128 .b32 one[64]; .global .align 128 .b32 two[64]; .multimem wide_mm = {one, two};"
+)
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         (f"{LOAD.format(1)} [d], [tm, {{0}}], [m];", "there are 1 coordinates; this copy takes 2"),
         (f"{LOAD.format(2)} [d+16], [tm, {{0, 0}}], [m];", "is not a multiple of 128"),
-        (f"{LOAD.format(2)} [d+1024], [tm, {{0, 0}}], [m];", "32 bytes at this address are not inside d"),
         (f"{LOAD.format(2)} [d], [tm, {{1, 0}}], [m];", "the first coordinate, 1, is not at a multiple of 16 bytes"),
         (f"{STORE.format(2)} [tm, {{0, -1}}], [d];", "coordinate 1 of a store is -1; it must not be negative"),
-        (f"{LOAD.format(1)} [d], [big, {{60}}], [m];", "the box reaches byte 271 of g, which has 256"),
         (f"{LOAD.format(1)} [d], [plain, {{0}}], [m];", "whose descriptor is no tensor map"),
-        (f"mov.u64 rd0, plain; add.u64 rd0, rd0, 4; {LOAD.format(1)} [d], [rd0, {{0}}], [m];", "128 bytes at this"),
         (f"mov.u64 rd0, wide; add.u64 rd0, rd0, 32; {LOAD.format(1)} [d], [rd0, {{0}}], [m];", "is aligned to 64"),
         (f"cvta.shared.u64 rd0, d; {LOAD.format(1)} [d], [rd0, {{0}}], [m];", "a tensor map lies in global"),
         ("cp.async.bulk.tensor.4d.shared::cta.global.im2col.mbarrier::complete_tx::bytes"
          " [d], [tm, {0, 0, 0, 0}], [m], {0, 0};", "copies in mode im2col, but the map is for tile mode"),
         (f"{SPREAD.format(2)}.multicast::cluster [d], [tm, {{0, 0}}], [m], 2;", "names a rank that the cluster"),
+        (f"{LOAD.format(1)} [d], [wide_mm, {{0}}], [m];", "only multimem instructions may access it"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_at_sight(body: str, message: str) -> None:
-    more = (
-        ".const .tensormap big = { base = g, type = .u32, dims = {80}, strides = {}, box = {8} };"
-        " .global .align 128 .b32 plain[32]; .global .align 128 .b32 wide[64];"
-    )
+def test_what_is_outside_at_sight(body: str, message: str) -> None:
+    assert any(message in line for line in misused(made(body, more=VARIABLES)))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{LOAD.format(2)} [d+1024], [tm, {{0, 0}}], [m];", "32 bytes at this address are not inside d"),
+        (f"{LOAD.format(1)} [d], [big, {{60}}], [m];", "the box reaches byte 271 of g, which has 256"),
+        (f"mov.u64 rd0, plain; add.u64 rd0, rd0, 4; {LOAD.format(1)} [d], [rd0, {{0}}], [m];", "128 bytes at this"),
+    ],
+)  # fmt: skip
+def test_what_is_in_no_variable_is_an_input_error(body: str, message: str) -> None:
     with pytest.raises(SourceError, match=re.escape(message)) as caught:
-        made(body, more=more)
+        made(body, more=VARIABLES)
     assert not isinstance(caught.value, UnsupportedError)
     span = caught.value.span
     assert span.source.line(span.line)[span.column - 1 :].startswith("cp.")
@@ -410,6 +423,6 @@ def test_a_mask_without_any_cta_of_the_cluster() -> None:
     spread = f"{SPREAD.format(2)}.multicast::cluster [d], [tm, {{0, 0}}], [m], 6;"
     found = made(f"ld.global.b32 r0, [w]; setp.eq.u32 p0, r0, 0; @p0 {spread}")
     (misuse,) = [m for m in found.misuses if "mask" in m.rule]
-    assert misuse.event is None
+    assert misuse.event == only(found).events[0]
     assert [evaluate(misuse.condition, {1: n}, {}) for n in (0, 1)] == [1, 0]
     assert told(found, only(found)) == [DESCRIPTOR]

@@ -12,7 +12,7 @@ from memcheck.events.structure import Kind, Structure
 from memcheck.language.load import parse_test
 from memcheck.relations.rows import pairs
 from memcheck.source import SourceFile
-from tests.events.copying import place, structure, told
+from tests.events.copying import misused, place, structure, told
 
 MEMORY = ".shared .align 128 .b32 a[512]; .shared .align 128 .b32 b[64]; .shared .align 128 .b32 big[2048];"
 FENCE = "wgmma.fence.sync.aligned;"
@@ -126,21 +126,28 @@ def test_a_branch_around_the_fence_is_not_decided():
         (f"{FENCE} {multiply()} {COMMIT} {wait(1)} mov.b32 r5, 1;", "without a wgmma.wait_group before it"),
         (f"{FENCE} {multiply(FRAGMENTS)} add.u32 r0, r11, 1;", "accesses r11 of this wgmma"),
         (f"{FENCE} {multiply()} {multiply(REGISTERS, d=OTHERS)}", "accesses r4, without a wgmma.fence after it"),
-        (f"{FENCE} {multiply('[a+8]')}", "a matrix of wgmma is aligned to 16 bytes"),
-        (f"{FENCE} {multiply('[a+16]')}", "a matrix of 2048 bytes at this address is not inside a shared variable"),
+        (f"{FENCE} {multiply('[big+8]')}", "a matrix of wgmma is aligned to 16 bytes"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_at_sight(body, message):
+def test_what_is_outside_at_sight(body, message):
+    found = made(body)
+    assert any(message in line for line in misused(found))
+    assert all(found.events[m.event].operation is not None for m in found.misuses)
+
+
+@pytest.mark.parametrize("a", ["[a+16]", "[a+2048]"])
+def test_a_matrix_in_no_variable_is_an_input_error(a):
+    message = "a matrix of 2048 bytes at this address is not inside a shared variable"
     with pytest.raises(SourceError, match=re.escape(message)) as caught:
-        made(body)
+        made(f"{FENCE} {multiply(a)}")
     assert not isinstance(caught.value, UnsupportedError)
 
 
 def test_accumulators_go_from_one_wgmma_to_the_next_of_their_shape():
     assert len(made(f"{FENCE} {multiply()} {multiply()} {COMMIT} {wait()}").operations) == 2
     other = "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {r4, r5, r6, r7}, [a], [b], 1, 1, 1;"
-    with pytest.raises(SourceError, match=r"accesses r4, without a wgmma\.fence after it"):
-        made(f"{FENCE} {multiply()} {other}")
+    (line,) = misused(made(f"{FENCE} {multiply()} {other}"))
+    assert "accesses r4, without a wgmma.fence after it" in line
     assert len(made(f"{FENCE} {multiply()} {FENCE} {other}").operations) == 2
 
 
