@@ -32,7 +32,7 @@ BARRIERS: dict[str, tuple[RendezvousKind, ...]] = {
 }
 
 Bounds = tuple[int, int]
-"""Pairs (or elements) that may be in it, and that must be."""
+"""Pairs (or elements) that may be in it, and that must be where they are executed."""
 
 
 class Base:
@@ -48,7 +48,6 @@ class Base:
         self.space = space
         self.always = sum(1 << e.index for e in self.events if reads.executed(e.index) == TRUE)
         """Events that happen in every execution."""
-        self._both_always = space.product(self.always, self.always)
         self._bounds: dict[str, Bounds] = {}
         self._barriers: dict[str, dict[tuple[int, int], int]] = {}
         self.coherence = Coherence(self.clauses, reads.executed, self._share_bytes, self._may_overlap)
@@ -75,10 +74,10 @@ class Base:
             if entry.source is Source.CHOICE:
                 return self._unended()
             members = program_set(self.structure, name)
-            return members, members & self.always
+            return members, members
         if entry.source is Source.PROGRAM:
             may = space.from_rows(program_relation(self.structure, name))
-            return may, may & self._both_always
+            return may, may
         if entry.source is Source.VALUE:
             return self._value_relation(name)
         if entry.source is Source.ADDRESS:
@@ -91,7 +90,7 @@ class Base:
         if name == "co":
             writes = program_set(self.structure, "W")
             pairs = self.bounds("overlap")[0] & space.product(writes, writes & ~1) & ~space.identity
-            return pairs, pairs & space.product(1, self.always)
+            return pairs, pairs & space.product(1, space.row)
         if name == "sync_fence":
             fences = program_set(self.structure, "SC")
             mates = self.bounds("sr")[0] | self.bounds("int")[0]
@@ -132,12 +131,12 @@ class Base:
         return found
 
     def _events_of(self, thread: int) -> Sequence[int]:
-        return [e.index for e in self.events if e.thread == thread]
+        return [e.index for e in self.events if e.thread == thread and e.operation is None]
 
     def _value_set(self, name: str) -> Bounds:
         may = must = 0
         for event, when in value_set(self.structure, name).items():
-            literal = self.clauses.both((self.executed(event), self.reads.values.is_true(when)))
+            literal = self.reads.values.is_true(when)
             may |= (literal != FALSE) << event
             must |= (literal == TRUE) << event
         return may, must
@@ -152,7 +151,7 @@ class Base:
     def _value_relation(self, name: str) -> Bounds:
         n, may, must = self.space.n, 0, 0
         for (i, j), when in value_relation(self.structure, name).items():
-            literal = self.clauses.both((self.executed(i), self.executed(j), self.reads.values.is_true(when)))
+            literal = self.reads.values.is_true(when)
             may |= (literal != FALSE) << (i * n + j)
             must |= (literal == TRUE) << (i * n + j)
         return may, must
@@ -176,7 +175,7 @@ class Base:
                 may |= row
                 every &= row
             must |= every
-        return may, must & self._both_always
+        return may, must
 
     def _covers(self, fence: Event, event: Event, address: int) -> bool:
         start = None if fence.address is None else fence.address.payload
@@ -193,7 +192,7 @@ class Base:
             inside = [address_set(self.structure, name, event, f.address) for f in prints]
             if any(inside):
                 may |= 1 << event.index
-                if all(inside) and self.always >> event.index & 1:
+                if all(inside):
                     must |= 1 << event.index
         return may, must
 
@@ -219,7 +218,7 @@ class Base:
                         may |= pairs
                         if all(holds):
                             must |= pairs
-            self._bounds[name] = (may | initial, (must | initial) & self._both_always)
+            self._bounds[name] = (may | initial, must | initial)
         po, loc = self.bounds("po"), self._bounds["loc"]
         self._bounds["po-loc"] = (po[0] & loc[0], po[1] & loc[1])
 

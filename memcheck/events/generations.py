@@ -169,8 +169,9 @@ class Meeting:
 
 
 def by_thread(events: Sequence[Event]) -> dict[int, list[int]]:
-    """Event indices of each thread."""
+    """The events in program order of each thread, by index; an exit completes no asynchronous operation."""
     found: dict[int, list[int]] = defaultdict(list)
     for event in events:
-        found[event.thread].append(event.index)
+        if event.operation is None:
+            found[event.thread].append(event.index)
     return found

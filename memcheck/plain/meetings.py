@@ -253,7 +253,7 @@ class Meetings:
         return [m for m in self.meetings if m.rendezvous.kind is RendezvousKind.CTA]
 
     def exited(self, executed: dict[int, Truth]) -> Table:
-        """All events of a thread that a generation did not wait for, since it had ended, to that generation's waits."""
+        """Program order of a thread that a generation did not wait for, as it had ended, to the generation's waits."""
         found: Table = {}
         for meeting in self.meetings:
             if meeting.peer:
@@ -263,7 +263,7 @@ class Meetings:
                     continue
                 for thread, uncounted in self._uncounted(meeting, wait).items():
                     for event in self.structure.events:
-                        if event.thread == thread:
+                        if event.thread == thread and event.operation is None:
                             pair = (event.index, wait.event)
                             found[pair] = disj(found.get(pair, False), conj(executed[event.index], uncounted))
         return found
