@@ -26,6 +26,27 @@ FINDINGS = {
     "remote-store-and-arrive+defaults": {"default-scope-across-ctas", "race"},
     "tensor-core-read-running": {"async-in-flight", "race"},
     "tensor-core-read-waited-for": set(),
+    "wgmma-slot-refilled": set(),
+    "slot-refilled+fence": set(),
+    "which-proxy-wgmma-fence": set(),
+    "proxy-fence-read": set(),
+    "proxy-fence-one-directional": set(),
+    "completion-edges-read-source": set(),
+    "tma-pipeline-2x2": set(),
+    "slot-refilled+none": {"race", "race-across-proxies"},
+    "which-proxy-bulk": {"race", "race-across-proxies"},
+    "proxy-fence-none": {"race", "race-across-proxies"},
+    "grids-tensormap": {"race", "race-across-proxies"},
+    "wgmma-slot-refilled+no-wait": {"race", "async-in-flight"},
+    "in-flight-source": {"race", "async-in-flight"},
+    "in-flight-destination": {"race", "async-in-flight"},
+    "in-flight-descriptor": {"race", "async-in-flight"},
+    "default-scope-remote-arrive": {"race", "default-scope-across-ctas"},
+    "default-scope-cluster-both": set(),
+    "phase-completion-unobserved": {"phase-unobserved"},
+    "waits-lapped-parity": {"lapped", "phase-unobserved"},
+    "waits-lapped-token": {"lapped", "phase-unobserved"},
+    "groups+uncommitted": {"race", "async-in-flight", "wait-without-group"},
 }
 """By test. Where a full wait is published the reader may still look before it has seen the flag."""
 
@@ -49,3 +70,17 @@ def _holds(case: Case) -> bool:
 @pytest.mark.parametrize("name", [name for name, case in IDIOMS.items() if _holds(case)])
 def test_what_works_is_clean(name: str) -> None:
     assert findings(IDIOMS[name]) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("expect-without-arrive", "1 of 1 arrivals is missing in the phase of parity 0"),
+        ("spins-on-waits-missing-arrival", "arrivals"),
+        ("spins-on-waits-missing-bytes", "bytes are missing"),
+        ("waits-lapped-hang", "a wait is lapped"),
+    ],
+)
+def test_a_hang_says_what_is_missing(name: str, words: str) -> None:
+    (text,) = [flag.text for flag in memcheck.check(memcheck.load(name)).flags if flag.name == "deadlock"]
+    assert words in text
