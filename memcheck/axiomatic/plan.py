@@ -52,7 +52,7 @@ _OPCODES: dict[Op, Opcode] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One expression: operator, operands by position in the plan, base name, recursive group and index in it."""
+    """One expression: operator, operands by position in the plan, base name, recursive group and index in it, kind."""
 
     opcode: Opcode
     first: int = -1
@@ -60,6 +60,7 @@ class Step:
     name: str = ""
     group: RecursiveGroup | None = None
     index: int = 0
+    is_set: bool = False
 
 
 class Plan:
@@ -78,7 +79,8 @@ class Plan:
             opcode = _OPCODES[expr.op]
             if expr.op is Op.COMPLEMENT and expr.kind is ExprKind.SET:
                 opcode = COMPLEMENT_SET
-            step = Step(opcode, first, second, expr.name, expr.group, expr.index)
+            is_set = expr.kind is ExprKind.SET
+            step = Step(opcode, first, second, expr.name, expr.group, expr.index, is_set)
             found = self._positions[expr] = len(self.steps)
             self.steps.append(step)
             if expr.group is not None and expr.group not in self.bodies:

@@ -1,8 +1,8 @@
 """Literals for the sets and relations of a model, made on demand from its axioms.
 
-Every node has bounds: pairs that may be in it and pairs that must be. Only a pair that may but need not be in it costs
-a literal. An *upper* literal is true whenever the pair is in the relation, a *lower* one is true only if it is (see
-`clauses`); axioms need the first, except to the right of a difference.
+Every node has bounds: pairs that may be in it, and pairs that must be where both events are executed; only the others
+cost a literal of their own. An *upper* literal is true whenever the pair is in the relation, a *lower* one is true only
+if it is (see `clauses`); axioms need the first, except to the right of a difference.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ Pair = int
 class BaseLiterals(Protocol):
     """The vocabulary of one structure, as bounds and exact literals."""
 
+    always: int
+    """Events that every execution has."""
+
     def bounds(self, name: str) -> tuple[int, int]:
         """(may, must) of a base set or relation."""
 
@@ -62,21 +65,40 @@ class NotEncodableError(Exception):
 
 
 class Node:
-    """A node of the model's expressions, simplified for one structure; `args` are nodes."""
+    """A node of the model's expressions, simplified for one structure; `args` are nodes, `name` is a base name's."""
 
-    __slots__ = ("args", "columns", "lower", "may", "must", "name", "opcode", "rows", "steps", "upper")
+    __slots__ = (
+        "args",
+        "columns",
+        "hops",
+        "is_set",
+        "lower",
+        "may",
+        "must",
+        "name",
+        "opcode",
+        "rows",
+        "targets",
+        "upper",
+    )
 
-    def __init__(self, opcode: Opcode, args: tuple[Node, ...], may: int, must: int, name: str = "") -> None:
+    def __init__(
+        self, opcode: Opcode, args: tuple[Node, ...], may: int, must: int, name: str = "", is_set: bool = False
+    ) -> None:
         self.opcode = opcode
         self.args = args
         self.may = may
         self.must = must
         self.name = name
+        self.is_set: bool = is_set or opcode in (DOMAIN, RANGE)
+        if opcode in (UNION, INTER, DIFF):
+            self.is_set = args[0].is_set
         self.upper: dict[Pair, int] = {}
         self.lower: dict[Pair, int] = {}
         self.rows: list[int] | None = None
         self.columns: list[int] | None = None
-        self.steps: list[int] | None = None
+        self.targets: list[int] | None = None
+        self.hops: tuple[list[Pair] | None] | None = None
 
 
 class Relations:
@@ -88,6 +110,8 @@ class Relations:
         self.space = space
         self.n = space.n
         self.plan = plan
+        self._into_always = space.column * base.always
+        self._from_always = space.product(base.always, space.row)
         self._nodes: list[Node | None] = [None] * len(plan.steps)
         self._shared: dict[tuple[Opcode, int, int], Node] = {}
         self._named: dict[str, Node] = {}
@@ -112,7 +136,7 @@ class Relations:
         step = self.plan.steps[position]
         opcode = step.opcode
         if opcode == BASE:
-            return self._base(step.name)
+            return self._base(step.name, step.is_set)
         if opcode == EMPTY:
             return self.empty
         if opcode == REC:
@@ -149,25 +173,27 @@ class Relations:
         if opcode == OPT:
             return self._union(a, self._base("id"))
         if opcode == DOMAIN:
-            return self._make(opcode, a, None, space.domain(a.may), space.domain(a.must))
+            must = a.must & (self._into_always | space.identity)
+            return self._make(opcode, a, None, space.domain(a.may), space.domain(must))
         if opcode == RANGE:
-            return self._make(opcode, a, None, space.range(a.may), space.range(a.must))
+            must = a.must & (self._from_always | space.identity)
+            return self._make(opcode, a, None, space.range(a.may), space.range(must))
         if opcode == FROM_READ:
             return self._from_read(a)
-        everyone = self._base("_")
+        everyone = self._base("_", is_set=True)
         if opcode == COMPLEMENT:
             may, must = space.product(everyone.may, everyone.may), space.product(everyone.must, everyone.must)
             everyone = self._make(PRODUCT, everyone, everyone, may, must)
         return self._difference(everyone, a)
 
-    def _base(self, name: str) -> Node:
+    def _base(self, name: str, is_set: bool = False) -> Node:
         found = self._named.get(name)
         if found is None:
             if name == "fr":
                 found = self._from_read(self._base("co"))
             else:
                 may, must = self.base.bounds(name)
-                found = Node(BASE, (), may, must, name) if may else self.empty
+                found = Node(BASE, (), may, must, name, is_set) if may else self.empty
             self._named[name] = found
         return found
 
@@ -208,13 +234,19 @@ class Relations:
             return b
         if b.opcode == IDENTITY and not a.may & ~(space.column * b.args[0].must):
             return a
-        return self._make(SEQ, a, b, space.compose(a.may, b.may), space.compose(a.must, b.must))
+        must = space.compose(a.must & (self._into_always | space.identity), b.must)
+        must |= space.compose(a.must, b.must & space.identity)
+        return self._make(SEQ, a, b, space.compose(a.may, b.may), must)
 
     def closure(self, a: Node) -> Node:
         """The transitive closure of a node."""
         if a.opcode == PLUS or a.name in ("po", "co") or not self.space.compose(a.may, a.may) & ~a.must:
             return a
-        return self._make(PLUS, a, None, self.space.closure(a.may), self.space.closure(a.must))
+        return self._make(PLUS, a, None, self.space.closure(a.may), self._closed(a.must))
+
+    def _closed(self, must: int) -> int:
+        """What a closure has at least: paths by events that every execution has."""
+        return must | self.space.compose(self.space.closure(must & self._into_always), must)
 
     def _from_read(self, a: Node) -> Node:
         return self._make(FROM_READ, a, None, self.base.from_read_may(a.may), 0) if a.may else self.empty
@@ -223,7 +255,8 @@ class Relations:
         """`let rec`: bounds by iteration; the literals of its names follow the bodies (upper only)."""
         if group in self._rounds:
             return self._rounds[group][index]
-        nodes = [Node(REC, (), 0, 0, name) for name in group.names]
+        sets = [self.plan.steps[position].is_set for position in self.plan.bodies[group]]
+        nodes = [Node(REC, (), 0, 0, is_set=is_set) for is_set in sets]
         while True:
             saved, shared = list(self._nodes), dict(self._shared)
             self._rounds[group] = nodes
@@ -234,7 +267,7 @@ class Relations:
                 return nodes[index]
             self._nodes, self._shared = saved, shared
             nodes = [
-                Node(REC, (), body.may | node.may, body.must | node.must, node.name)
+                Node(REC, (), body.may | node.may, body.must | node.must, is_set=node.is_set)
                 for node, body in zip(nodes, bodies)
             ]
 
@@ -245,7 +278,7 @@ class Relations:
         if not node.may >> pair & 1:
             return FALSE
         if node.must >> pair & 1:
-            return TRUE
+            return self._there(node, pair)
         found = node.upper.get(pair)
         if found is None:
             if node.opcode in (PLUS, REC):
@@ -260,11 +293,18 @@ class Relations:
         if not node.may >> pair & 1:
             return FALSE
         if node.must >> pair & 1:
-            return TRUE
+            return self._there(node, pair)
         found = node.lower.get(pair)
         if found is None:
             found = node.lower[pair] = self._literal(node, pair, False)
         return found
+
+    def _there(self, node: Node, pair: Pair) -> int:
+        """Exact: the events of a pair are executed."""
+        if node.is_set:
+            return self.base.executed(pair)
+        i, j = divmod(pair, self.n)
+        return self.clauses.both((self.base.executed(i), self.base.executed(j)))
 
     def ways(self, node: Node, pair: Pair) -> list[tuple[int, int]]:
         """Of a sequence a;b the (upper) literals of its two steps, for each event between."""
@@ -295,19 +335,20 @@ class Relations:
         gate, clauses = node.upper[pair], self.clauses
         if relation.may >> pair & 1:
             clauses.require(-self.upper(relation, pair), gate)
-        for k in bits(self._rows(node)[i] & self._steps(node)[j]):
+        for k in bits(self._rows(node)[i] & self._targets(node)[j]):
             if k != i or node.may >> (i * self.n + i) & 1:
                 clauses.require(-self.upper(node, i * self.n + k), -self.upper(relation, k * self.n + j), gate)
 
-    def _steps(self, node: Node) -> list[int]:
+    def _targets(self, node: Node) -> list[int]:
         """Of a closure's relation the pairs worth a step, by target: without necessary pairs that others imply."""
-        if node.steps is None:
-            relation = node.args[0]
-            space, must = self.space, relation.must
-            closed = space.closure(must)
-            steps = relation.may & ~must | (must & space.reduction(closed) if not closed & space.identity else must)
-            node.steps = space.rows(space.inverse(steps))
-        return node.steps
+        if node.targets is None:
+            relation, space = node.args[0], self.space
+            closed = self._closed(relation.must)
+            implied = 0
+            if not space.closure(relation.must) & space.identity:
+                implied = relation.must & space.compose(closed & self._into_always, closed)
+            node.targets = space.rows(space.inverse(relation.may & ~implied))
+        return node.targets
 
     def _rows(self, node: Node) -> list[int]:
         if node.rows is None:
@@ -359,8 +400,31 @@ class Relations:
             pairs = [pair * n + k if opcode == DOMAIN else k * n + pair for k in bits(mates)]
             return clauses.disjunction([same(args[0], p) for p in pairs], upper)
         if opcode == PLUS:
-            return self.lower(self._squared(node), pair)
+            hops = self._hops(node)
+            return self.lower(self._squared(node), pair) if hops is None else self._hopped(node, hops, pair)
         raise NotEncodableError(node.name)
+
+    def _hops(self, node: Node) -> list[Pair] | None:
+        """Of a closure's relation the pairs that no necessary ones imply; None where some path can use one twice."""
+        if node.hops is None:
+            hops, space = node.args[0].may & ~node.must, self.space
+            between = space.compose(node.must | space.identity, hops)
+            once = not space.closure(between) & space.identity
+            node.hops = (list(bits(hops)) if once else None,)
+        return node.hops[0]
+
+    def _hopped(self, node: Node, hops: list[Pair], pair: Pair) -> int:
+        """A path to its first hop by necessary pairs, and what follows the hop."""
+        i, j = divmod(pair, self.n)
+        relation, ways = node.args[0], []
+        for hop in hops:
+            a, b = divmod(hop, self.n)
+            if a == i or node.must >> (i * self.n + a) & 1:
+                before = TRUE if a == i else self.lower(node, i * self.n + a)
+                after = TRUE if b == j else self.lower(node, b * self.n + j)
+                if after != FALSE:
+                    ways.append(self.clauses.conjunction((before, self.lower(relation, hop), after), False))
+        return self.clauses.disjunction(ways, False)
 
     def _squared(self, node: Node) -> Node:
         """The closure as an expression without recursion: r, r|r;r, … until paths of n steps are in."""
