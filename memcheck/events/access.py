@@ -97,7 +97,7 @@ def check_address(
     """What can be wrong with an access of `total` bytes: (condition, rule, message). `of_object`: to an mbarrier."""
     values = step.values
     named = operand.base.variable if isinstance(operand.base, AddressOf) else None
-    crooked = f"this access of {total} bytes is not aligned to {total} bytes: declare the variable .align {total}"
+    crooked = f"this access of {total} bytes is not aligned to {total} bytes{more_alignment(step, address, total)}"
     if address.is_const:
         number = address.payload
         for region in step.draft.memory.regions:
@@ -115,6 +115,14 @@ def check_address(
         (values.negate(fits), *_outside(step, operand, address, total)),
         (values.both(fits, values.negate(aligned)), MISALIGNED, crooked),
     ]
+
+
+def more_alignment(step: Step, address: Value, align: int) -> str:
+    """What to do where an address is not aligned because its variable is not; else nothing."""
+    region = step.draft.memory.region(address.payload, 1) if address.is_const else None
+    if region is None or (address.payload - region.base) % align:
+        return ""
+    return f": declare the variable .align {align}"
 
 
 def _outside(step: Step, operand: Address, address: Value, total: int) -> tuple[str, str]:

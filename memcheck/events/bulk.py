@@ -97,7 +97,7 @@ def counting_word(step: Step, mbarrier: Address, space: Space = Space.SHARED_CLU
 def same_cta(step: Step, address: int, word: Value) -> None:
     """Misuse where an mbarrier is not in the CTA of the destination at `address`."""
     elsewhere = (word.payload ^ address) >> SHARED_BITS != 0
-    message = "the mbarrier of an asynchronous operation lies in the same CTA as its destination (ISA 9.7.10.28)"
+    message = "the mbarrier of an asynchronous operation must lie in the same CTA as its destination (ISA 9.7.10.28)"
     step.misuse(
         step.values.const(elsewhere, 1), "an mbarrier in another CTA than the destination", len(step.draft.events),
         message,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memcheck.errors import UnsupportedError
 from memcheck.events import arithmetic, operations
-from memcheck.events.access import MISALIGNED, check_address, generic_address
+from memcheck.events.access import MISALIGNED, check_address, generic_address, more_alignment
 from memcheck.events.alternatives import alternatives
 from memcheck.events.draft import Building, Step
 from memcheck.events.memory import Memory, Region
@@ -45,7 +45,7 @@ def static_range(
         if rule != MISALIGNED:
             step.misuse(step.values.both(when, condition), rule, event, message)
     if address.payload % align:
-        crooked = f"this address is not aligned to {align} bytes: declare the variable .align {align}"
+        crooked = f"this address is not aligned to {align} bytes{more_alignment(step, address, align)}"
         step.misuse(when, MISALIGNED, event, crooked)
     return address.payload
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memcheck.errors import MemcheckError, UnsupportedError
 from memcheck.events import arithmetic, bulk, operations, pieces
-from memcheck.events.access import MISALIGNED, OUTSIDE, check_address, generic_address
+from memcheck.events.access import MISALIGNED, OUTSIDE, check_address, generic_address, more_alignment
 from memcheck.events.bulk import Target
 from memcheck.events.draft import Building, Step, is_multimem
 from memcheck.events.memory import Region
@@ -185,7 +185,7 @@ def _descriptor(step: Step, operation: Building, operand: Address) -> int:
         if rule != MISALIGNED:
             step.misuse(condition, rule, event, message or None)
     if address.payload % MAP_ALIGNMENT:
-        message = f"a tensor map is aligned to {MAP_ALIGNMENT} bytes: declare the variable .align {MAP_ALIGNMENT}"
+        message = f"a tensor map is aligned to {MAP_ALIGNMENT} bytes{more_alignment(step, address, MAP_ALIGNMENT)}"
         step.misuse(true, MISALIGNED, event, message)
     if operations.owner(step, address, SIZE) is not None:
         step.misuse(true, NO_MAP, event, "a tensor map lies in global, constant or parameter memory (ISA 5.5.8)")

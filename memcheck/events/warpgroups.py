@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from memcheck.events import operations, pieces
-from memcheck.events.access import MISALIGNED, OUTSIDE, generic_address
+from memcheck.events.access import MISALIGNED, OUTSIDE, generic_address, more_alignment
 from memcheck.events.arithmetic import unsupported
 from memcheck.events.draft import UNKNOWN, Step
 from memcheck.events.loops import registers_read, registers_written
@@ -91,7 +91,7 @@ def _matrix(step: Step, operand: Address | Register, size: int) -> Run:
     if not address.is_const:
         raise unsupported(step.instruction, "a matrix whose address depends on a read")
     if address.payload % CHUNK:
-        message = f"a matrix of wgmma is aligned to {CHUNK} bytes: declare the variable .align {CHUNK}"
+        message = f"a matrix of wgmma is aligned to {CHUNK} bytes{more_alignment(step, address, CHUNK)}"
         step.misuse(values.true, MISALIGNED, len(step.draft.events), message)
     region = step.draft.memory.region(address.payload, size)
     if region is None or region.cta != step.thread.place.cta:

@@ -349,6 +349,15 @@ def test_static_misuse_is_outside(body, message):
     assert any(message in line for line in misused(found))
 
 
+@pytest.mark.parametrize(
+    ("variable", "operand", "hint"),
+    [(".align 16", "z+4", ""), (".align 8", "z", ": declare the variable .align 16"), (".align 8", "z+4", "")],
+)
+def test_alignment_is_asked_for_where_it_is_missing(variable, operand, hint):
+    found = structure(f"{BULK_OUT} [{operand}], [s], 16;", more=f".global {variable} .b32 z[16];")
+    assert misused(found) == [f"misaligned access (this address is not aligned to 16 bytes{hint})"]
+
+
 def test_misuse_of_a_copy_that_reads_nothing_needs_its_write():
     found = structure("cp.async.ca.shared::cta.global [s+4], [x], 8, 0;")
     (misuse,) = found.misuses
