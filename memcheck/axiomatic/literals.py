@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.errors import TooLargeError
-from memcheck.events.value import OPERATIONS, Value
+from memcheck.events.value import OPERATIONS, Value, evaluate
 
 Choices = dict[int, int]
 """Number -> literal: what a value can be. In an execution at most one of the literals is true."""
@@ -23,9 +23,11 @@ class ValueLiterals:
     ) -> None:
         self.clauses = clauses
         self._memo: dict[Value, Choices] = {}
-        self._reads = read_literals
+        self._read_literals = read_literals
+        self._reads: dict[int, Choices] = {}
         self._choices = choice_domains
         self._picked: dict[int, Choices] = {}
+        self._evaluated: dict[tuple[int, int], dict[Value, int]] = {}
 
     def of(self, value: Value) -> Choices:
         """All numbers that the node may be, each with its literal."""
@@ -70,14 +72,37 @@ class ValueLiterals:
         if op == "const":
             return {value.payload: TRUE}
         if op == "read":
-            return self._reads(value.payload)
+            return self._of_read(value.payload)
         if op == "choice":
             return self.choice(value.payload)
+        if len(value.support) == 1:
+            known = self._of_one_read(value)
+            if known is not None:
+                return known
         if op == "ite":
             return self._ite(value)
         if op in OPERATIONS:
             return self._binary(value)
         return self._unary_or_concat(value)
+
+    def _of_read(self, read: int) -> Choices:
+        found = self._reads.get(read)
+        if found is None:
+            found = self._reads[read] = self._read_literals(read)
+        return found
+
+    def _of_one_read(self, value: Value) -> Choices | None:
+        """What a value is for each number that the one read below it returns; None where it has a choice below, too."""
+        (read,) = value.support
+        terms: dict[int, list[tuple[int, ...]]] = {}
+        for number, literal in self._of_read(read).items():
+            memo = self._evaluated.setdefault((read, number), {})
+            try:
+                result = evaluate(value, {read: number}, {}, memo)
+            except KeyError:
+                return None
+            terms.setdefault(result, []).append((literal,))
+        return self._functional(terms)
 
     def _functional(self, terms: dict[int, list[tuple[int, ...]]]) -> Choices:
         """Literals for a function's results; `terms`: result -> the argument combinations that give it."""

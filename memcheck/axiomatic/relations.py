@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
+from memcheck.axiomatic.clauses import FALSE, Clauses
 from memcheck.axiomatic.plan import (
     BASE,
     COMPLEMENT,
@@ -70,7 +70,6 @@ class Node:
     __slots__ = (
         "args",
         "columns",
-        "hops",
         "is_set",
         "lower",
         "may",
@@ -79,6 +78,7 @@ class Node:
         "opcode",
         "rows",
         "targets",
+        "unrolled",
         "upper",
     )
 
@@ -98,7 +98,7 @@ class Node:
         self.rows: list[int] | None = None
         self.columns: list[int] | None = None
         self.targets: list[int] | None = None
-        self.hops: tuple[list[Pair] | None] | None = None
+        self.unrolled: Node | None = None
 
 
 class Relations:
@@ -317,6 +317,8 @@ class Relations:
         """The node, limited to some pairs."""
         if not node.may & ~pairs:
             return node
+        if not node.may & pairs:
+            return self.empty
         return Node(INTER, (node, Node(EMPTY, (), pairs, pairs)), node.may & pairs, node.must & pairs)
 
     def settle(self) -> None:
@@ -400,37 +402,20 @@ class Relations:
             pairs = [pair * n + k if opcode == DOMAIN else k * n + pair for k in bits(mates)]
             return clauses.disjunction([same(args[0], p) for p in pairs], upper)
         if opcode == PLUS:
-            hops = self._hops(node)
-            return self.lower(self._squared(node), pair) if hops is None else self._hopped(node, hops, pair)
+            return self.lower(self._unrolled(node), pair)
         raise NotEncodableError(node.name)
 
-    def _hops(self, node: Node) -> list[Pair] | None:
-        """Of a closure's relation the pairs that no necessary ones imply; None where some path can use one twice."""
-        if node.hops is None:
-            hops, space = node.args[0].may & ~node.must, self.space
-            between = space.compose(node.must | space.identity, hops)
-            once = not space.closure(between) & space.identity
-            node.hops = (list(bits(hops)) if once else None,)
-        return node.hops[0]
-
-    def _hopped(self, node: Node, hops: list[Pair], pair: Pair) -> int:
-        """A path to its first hop by necessary pairs, and what follows the hop."""
-        i, j = divmod(pair, self.n)
-        relation, ways = node.args[0], []
-        for hop in hops:
-            a, b = divmod(hop, self.n)
-            if a == i or node.must >> (i * self.n + a) & 1:
-                before = TRUE if a == i else self.lower(node, i * self.n + a)
-                after = TRUE if b == j else self.lower(node, b * self.n + j)
-                if after != FALSE:
-                    ways.append(self.clauses.conjunction((before, self.lower(relation, hop), after), False))
-        return self.clauses.disjunction(ways, False)
-
-    def _squared(self, node: Node) -> Node:
-        """The closure as an expression without recursion: r, r|r;r, … until paths of n steps are in."""
-        (power,) = node.args
-        length = 1
-        while length < self.n:
-            power = self._union(power, self._sequence(power, power))
-            length *= 2
-        return power
+    def _unrolled(self, node: Node) -> Node:
+        """The closure as an expression without recursion: hops are pairs that no necessary ones imply, and a path takes
+        each hop at most once, necessary pairs before and after it."""
+        if node.unrolled is None:
+            (relation,), space = node.args, self.space
+            hops = self.restricted(relation, relation.may & ~node.must)
+            known = Node(EMPTY, (), node.must, node.must)
+            power = self._union(hops, self._sequence(hops, known))
+            longest, length = space.domain(hops.may).bit_count(), 1
+            while length < longest:
+                power = self._union(power, self._sequence(power, power))
+                length *= 2
+            node.unrolled = self._union(known, self._union(power, self._sequence(known, power)))
+        return node.unrolled
