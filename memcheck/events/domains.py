@@ -81,8 +81,13 @@ class _Growth:
         self.possible: set[int] = set()
         """Events whose requirements apart from their address and value were seen to hold together."""
         self.every = Assignments(structure, self.reads, MAX_ASSIGNMENTS)
-        self.changed = False
         self.excluded = unreadable(structure)
+        self.grown: dict[int, int] = {}
+        """How often a read's table has grown."""
+        self.stored: list[tuple[int, int]] = []
+        """Writes and places whose tables have grown, in that order."""
+        self.seen: dict[int, tuple[int, tuple[int, ...]]] = {}
+        """How far an event has looked: into `stored`, and at the tables of the reads that it is made from."""
 
     def run(self) -> None:
         for event in self.structure.events:
@@ -104,19 +109,43 @@ class _Growth:
             return
         # a chain of values goes through each of the other writes at most once
         for _ in range(len(moving) + len(self.loads) + 1):
-            self.changed = False
+            changed = False
             for event in self.loads:
-                self._read(event)
+                changed |= self._is_behind(event) and self._read(event)
             for event in moving:
-                self._write(event)
-            if not self.changed and not self._never():
+                changed |= self._is_behind(event) and self._write(event)
+            if not changed and not self._never():
                 break
+
+    def _is_behind(self, event: Event) -> bool:
+        """Whether something that the event is made from has grown since this was last asked of it."""
+        assert event.address is not None
+        parts = [event.address, *self.required[event.index]]
+        if event.kind is Kind.WRITE and event.value is not None:
+            parts.append(event.value)
+        made_from = sorted(frozenset[int]().union(*(part.support for part in parts)))
+        now = len(self.stored), tuple(self.grown.get(read, 0) for read in made_from)
+        before = self.seen.get(event.index)
+        self.seen[event.index] = now
+        if before is None or before[1] != now[1]:
+            return True
+        return event.kind is Kind.READ and any(self._may_meet(event, *entry) for entry in self.stored[before[0] :])
+
+    def _may_meet(self, event: Event, write: int, physical: int) -> bool:
+        """Whether the read may be of a byte that the write has put somewhere."""
+        assert event.address is not None
+        if not event.address.is_const:
+            return True
+        start = self.structure.memory.physical(event.address.payload, event.size)
+        size = self.structure.events[write].size
+        return start is not None and start < physical + size and physical < start + event.size
 
     def _never(self) -> bool:
         """Gives one read that cannot happen a value, so that what only mentions it can be evaluated."""
         for event in self.loads:
             if not self.reads[event.index]:
                 self.reads[event.index] = dict.fromkeys(NEVER, (0,))
+                self.grown[event.index] = self.grown.get(event.index, 0) + 1
                 return True
         return False
 
@@ -156,23 +185,25 @@ class _Growth:
                 f"`{name}` depends on more than {MAX_ASSIGNMENTS} combinations of values read."
             ) from None
 
-    def _note(self, table: dict[int, Origins], value: int, origins: Origins) -> None:
+    def _note(self, table: dict[int, Origins], value: int, origins: Origins) -> bool:
+        """Whether the table has grown by it."""
         known = table.get(value)
         if known is None:
             if len(table) >= MAX_VALUES:
                 raise TooLargeError(f"one access can have more than {MAX_VALUES} values.")
             table[value] = origins
-            self.changed = True
-        elif known != (0,) and known != origins:
+            return True
+        if known != (0,) and known != origins:
             better = minimal((*known, *origins))
             if set(better) != set(known):
                 table[value] = better
-                self.changed = True
+                return True
+        return False
 
-    def _write(self, event: Event) -> None:
+    def _write(self, event: Event) -> bool:
         assert event.address is not None
         assert event.value is not None
-        index, own = event.index, 1 << event.index
+        index, own, changed = event.index, 1 << event.index, False
         made_from = sorted(event.address.support | event.value.support)
         for reads, choices in self._assignments(event, (event.address, event.value)):
             memo: dict[Value, int] = {}
@@ -186,32 +217,42 @@ class _Growth:
                 origins = minimal(origin | own for origin in through if not origin & own)
                 if not origins:
                     continue
-            self._note(self.writes[index], number, origins)
+            changed |= self._note(self.writes[index], number, origins)
             if physical is None:
                 continue
-            self._note(self.written.setdefault((index, physical), {}), number, origins)
+            if self._note(self.written.setdefault((index, physical), {}), number, origins):
+                self.stored.append((index, physical))
+                changed = True
+        return changed
 
-    def _read(self, event: Event) -> None:
+    def _read(self, event: Event) -> bool:
+        found = False
+        for number, origins in self._returned(event):
+            found |= self._note(self.reads[event.index], number, origins)
+        if found:
+            self.grown[event.index] = self.grown.get(event.index, 0) + 1
+        return found
+
+    def _returned(self, event: Event) -> Iterator[tuple[int, Origins]]:
+        """What the read can return, as far as is known."""
         assert event.address is not None
         made_from = sorted(event.address.support)
-        table = self.reads[event.index]
         if self._is_fixed(event, event.address):
             address = event.address.payload
             self.addresses[event.index].add(address)
             physical = self.structure.memory.physical(address, event.size)
-            for number, origins in ({0: (0,)} if physical is None else self._assembled(event, physical)).items():
-                self._note(table, number, origins)
+            yield from ({0: (0,)} if physical is None else self._assembled(event, physical)).items()
             return
         for reads, choices in self._assignments(event, (event.address,)):
             address = evaluate(event.address, reads, choices)
             self.addresses[event.index].add(address)
             physical = self.structure.memory.physical(address, event.size)
             if physical is None:
-                self._note(table, 0, (0,))
+                yield 0, (0,)
                 continue
             path = joined([self.reads[r][reads[r]] for r in made_from])
             for number, origins in self._assembled(event, physical).items():
-                self._note(table, number, joined((path, origins)))
+                yield number, joined((path, origins))
 
     def _assembled(self, event: Event, physical: int) -> dict[int, Origins]:
         """What the bytes from `physical` on can be put together to, cut where a write begins or ends."""

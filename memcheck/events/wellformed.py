@@ -27,6 +27,7 @@ from memcheck.events.value import Value, evaluate
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.language.test import MemoryTerm
 from memcheck.relations.expression import ExprKind
+from memcheck.relations.rows import bits
 
 Rows = tuple[int, ...]
 
@@ -379,13 +380,19 @@ def _related(concrete: _Concrete, name: str) -> Rows:
         return _of_objects(concrete, name)
     memory = concrete.structure.memory
     rows = [0] * len(concrete.events)
-    accesses = {i: (concrete.address(concrete.events[i]) or 0, concrete.events[i].size) for i in concrete.bytes}
-    for i, first in accesses.items():
-        for j, second in accesses.items():
+    alike: dict[tuple[int, int], int] = {}
+    """The accesses of each address and size."""
+    for i in concrete.bytes:
+        access = concrete.address(concrete.events[i]) or 0, concrete.events[i].size
+        alike[access] = alike.get(access, 0) | 1 << i
+    for first, members in alike.items():
+        row = 1 << INITIAL
+        for second, others in alike.items():
             if address_relation(memory, name, first, second):
-                rows[i] |= 1 << j
-        rows[i] |= 1 << INITIAL
-    rows[INITIAL] = 1 << INITIAL | sum(1 << i for i in accesses)
+                row |= others
+        for i in bits(members):
+            rows[i] = row
+    rows[INITIAL] = 1 << INITIAL | sum(1 << i for i in concrete.bytes)
     return tuple(rows)
 
 
