@@ -13,6 +13,7 @@ MEMORY = (
     ".global .align 16 .b32 x[8]; .global .b32 w; .shared .align 16 .b32 s[8] = {0}; .shared .align 8 .b32 t[8] = {0};"
 )
 BULK = "cp.async.bulk.global.shared::cta.bulk_group"
+COPY = "cp.async.ca.shared::cta.global [s], [x], 4, r0"
 RELAXED = "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128"
 
 
@@ -29,8 +30,9 @@ def remarks(body: str) -> tuple[Remark, ...]:
         (f"{BULK} [x], [t], 16;",
          "Misaligned access (this address is not aligned to 16 bytes: declare the variable .align 16):"
          f" P0: `{BULK} [x], [t], 16`"),
-        ("mov.u32 r0, 5; cp.async.ca.shared::cta.global [s], [x], 4, r0;", "cp.async that reads more than it copies (cp.async reads"
-         " at most the 4 bytes that it copies (ISA 9.7.10.28.3)): P0: `cp.async.ca.shared::cta.global [s], [x], 4, r0`"),
+        (f"mov.u32 r0, 5; {COPY};",
+         "cp.async that reads more than it copies (cp.async reads at most the 4 bytes that it copies (ISA"
+         f" 9.7.10.28.3)): P0: `{COPY}`"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_in_brackets(body: str, text: str) -> None:
