@@ -140,7 +140,7 @@ VOCABULARY: dict[str, Name] = {
     "exited": Name(
         _REL,
         _C,
-        "events in program order of a thread that a generation did not count, as it had exited, to the generation's waits",
+        "events in program order of a thread that a generation did not count, as it had exited, to its waits",
     ),
     "rearrive": Name(_REL, _C, "bar.arrive to the next operation on the same CTA barrier by the same warp"),
     "mismatch": Name(

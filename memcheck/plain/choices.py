@@ -221,9 +221,7 @@ class Choices:
         """The access is in an ADDRESS set."""
         node = self.events[event]
         return disj_all(
-            spot.when
-            for spot in self.accesses.spots[event]
-            if address_set(self.structure, name, node, spot.address)
+            spot.when for spot in self.accesses.spots[event] if address_set(self.structure, name, node, spot.address)
         )
 
     def _valued(self, conditions: Mapping[Any, Value]) -> Table:
