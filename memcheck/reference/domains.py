@@ -14,8 +14,9 @@ from memcheck.errors import TooLargeError
 from memcheck.events.structure import Event, Kind, Structure
 from memcheck.events.value import evaluate
 from memcheck.ptx.qualifiers import Proxy
-from memcheck.reference import mbarriers
 from memcheck.reference.assignments import assignments, control_values, reached
+from memcheck.reference.mbarriers import SIZE, objects
+from memcheck.reference.words import Words
 
 Origin = frozenset[int]
 """Writes that a value came through."""
@@ -65,7 +66,7 @@ class _Growing:
         self.written: dict[tuple[int, int], dict[int, list[Origin]]] = {}
         """By write and virtual address: the values written."""
         self.unions = 0
-        self.words = [mbarriers.Words(structure, p, events) for p, events in mbarriers.objects(structure).items()]
+        self.words = [Words(structure, p, events) for p, events in objects(structure).items()]
         self.of_objects = {e.index for words in self.words for e in (*words.reads, *words.writes)}
         for words in self.words:
             for event in (*words.reads, *words.writes):
@@ -88,7 +89,7 @@ class _Growing:
             if event.kind is Kind.READ and event.index not in self.of_objects:
                 self._read(event)
 
-    def _object(self, words: mbarriers.Words) -> None:
+    def _object(self, words: Words) -> None:
         """What operations on an mbarrier read and write; ordinary writes of its bytes may come between them."""
         others: dict[int, list[tuple[int, int, int]]] = {}
         for (w, at), values in self.written.items():
@@ -97,7 +98,7 @@ class _Growing:
             write = self.structure.events[w]
             low = self.structure.memory.physical(at, write.size)
             assert low is not None
-            if low < words.place + mbarriers.SIZE and words.place < low + write.size:
+            if low < words.place + SIZE and words.place < low + write.size:
                 others.setdefault(w, []).extend((low - words.place, write.size, number) for number in values)
         words.grow(others, self.reads)
         for read, numbers in words.before.items():

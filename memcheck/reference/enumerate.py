@@ -146,7 +146,8 @@ def _sources(locations: Locations) -> Sources:
     writes = [INITIAL, *(e for e in trace.executed if trace.event(e).kind is Kind.WRITE)]
     chained = {
         (r, cell): [behind[cell[0] - min(low for low, _ in locations.of(r))]]
-        for r, behind in trace.sources.items()
+        for chain in trace.chains
+        for r, behind in chain.sources.items()
         for cell in sorted(locations.of(r))
     }
     return chained | {
@@ -154,7 +155,7 @@ def _sources(locations: Locations) -> Sources:
             w for w in writes if cell in locations.of(w) and locations.value_of(w, cell) == locations.value_of(r, cell)
         ]
         for r in trace.executed
-        if trace.event(r).kind is Kind.READ and r not in trace.sources
+        if trace.event(r).kind is Kind.READ and not any(r in chain.sources for chain in trace.chains)
         for cell in sorted(locations.of(r))
     }
 

@@ -5,12 +5,11 @@ The word of an object is its counters packed as `events.phase` says; here it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 
 from memcheck.errors import TooLargeError
-from memcheck.events.structure import Event, Kind, Structure
+from memcheck.events.structure import Event, Structure
 from memcheck.events.value import evaluate
 from memcheck.ptx.asynchronous import (
     AsyncReduce,
@@ -27,10 +26,8 @@ from memcheck.ptx.asynchronous import (
 )
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Immediate
-from memcheck.reference.assignments import choices_in
 
 SIZE = 8
-MAX_STATES = 20_000
 MOST = (1 << 20) - 1
 """Largest count of arrivals, and largest size of a tx-count, of layout v0."""
 
@@ -216,151 +213,3 @@ def precedes(first: Event, second: Event) -> bool:
     They are in program order, or the second is part of an operation that the thread issues later (8.9.1.1).
     """
     return first.thread == second.thread and first.operation is None and first.index < second.index
-
-
-def merged(word: int, low: int, size: int, number: int) -> int:
-    """A word in which `size` bytes from byte `low` on (perhaps before its first) are overwritten by a number."""
-    mask = (1 << 8 * size) - 1
-    if low < 0:
-        mask, number, low = mask >> -8 * low, number >> -8 * low, 0
-    shifted = mask << 8 * low & (1 << 8 * SIZE) - 1
-    return word & ~shifted | number << 8 * low & shifted
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One write in the order of all writes to an object, and the word that it leaves."""
-
-    write: int
-    word: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """The writes to one object in coherence order, each operation's read returning what the one before it left.
-
-    `waits`: how many of them each wait has behind it.
-    """
-
-    place: int
-    links: tuple[Link, ...]
-    waits: Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """All objects of one execution: the writes that complete a phase, and the waits that return true."""
-
-    completing: frozenset[int]
-    true: frozenset[int]
-
-
-def history(
-    structure: Structure,
-    chains: Iterable[Chain],
-    written: Mapping[int, int],
-    reads: Mapping[int, int],
-    choices: Mapping[int, int],
-) -> History:
-    """Runs every object through its chain. AssertionError where the structure's words or marks say another thing."""
-    completing: set[int] = set()
-    true: set[int] = set()
-    for chain in chains:
-        now = unpacked(structure.memory.initial_value(chain.place, SIZE))
-        states = [now]
-        for link in chain.links:
-            event = structure.events[link.write]
-            if not is_operation(event):
-                now = unpacked(link.word)
-            else:
-                step = perform(event, now, reads, choices)
-                _compare(structure, event, step, written[link.write], reads, choices)
-                if step.completes:
-                    completing.add(link.write)
-                now = unpacked(link.word) if step.misuse else step.after
-            states.append(now)
-        for wait, position in chain.waits.items():
-            if _waited(structure.events[wait], states[position], reads, choices):
-                true.add(wait)
-    return History(frozenset(completing), frozenset(true))
-
-
-def _compare(
-    structure: Structure, write: Event, step: Step, word: int, reads: Mapping[int, int], choices: Mapping[int, int]
-) -> None:
-    named = any(m.event == write.index and evaluate(m.condition, reads, choices) for m in structure.misuses)
-    if named != step.misuse:
-        raise AssertionError(f"event {write.index} is {'no ' if named else ''}misuse of its mbarrier")
-    if not step.misuse and packed(step.after) != word:
-        raise AssertionError(f"event {write.index} leaves {step.after}, and not {unpacked(word)}")
-    marked = write.marks is not None and "FLIP" in write.marks and evaluate(write.marks["FLIP"], reads, choices)
-    if not step.misuse and bool(marked) != step.completes:
-        raise AssertionError(f"event {write.index} {'completes a' if step.completes else 'completes no'} phase")
-
-
-def _waited(wait: Event, now: Counters | None, reads: Mapping[int, int], choices: Mapping[int, int]) -> bool:
-    assert isinstance(wait.instruction, MbarrierWait)
-    assert wait.marks is not None
-    marked = bool(evaluate(wait.marks["TRUE"], reads, choices))
-    true = is_true(wait, now)
-    # try_wait may return false at any time
-    if true is not None and (marked != true if not wait.instruction.suspends else marked and not true):
-        raise AssertionError(f"wait {wait.index} finds {now}: it is {str(true).lower()}")
-    return marked
-
-
-class Words:
-    """The words that an object can have before and after each of its operations, whatever the order they come in."""
-
-    def __init__(self, structure: Structure, place: int, events: Sequence[Event]) -> None:
-        self.structure = structure
-        self.place = place
-        self.writes = [e for e in events if e.kind is Kind.WRITE]
-        self.reads = [e for e in events if e.kind is Kind.READ]
-        self.firm = [w for w in self.writes if w.guard.is_const]
-        self.before: dict[int, set[int]] = {r.index: set() for r in self.reads}
-        self.after: dict[int, set[int]] = {w.index: set() for w in self.writes}
-
-    def grow(self, others: Mapping[int, Iterable[tuple[int, int, int]]], reads: Mapping[int, Iterable[int]]) -> None:
-        """`others`: by ordinary write on these bytes first byte, size and number; `reads`: what other reads return."""
-        first = self.structure.memory.initial_value(self.place, SIZE)
-        seen = {(frozenset[int](), first)}
-        pending = list(seen)
-        while pending:
-            done, word = pending.pop()
-            for read in self.reads:
-                if read.index + 1 not in done and self._can_come(read, done):
-                    self.before[read.index].add(word)
-            following: list[tuple[int, int]] = []
-            for write in self.writes:
-                if write.index not in done and self._can_come(write, done):
-                    results = self._results(write, word, reads)
-                    self.after[write.index] |= results
-                    following += [(write.index, result) for result in results]
-            for index, stores in others.items():
-                if index not in done:
-                    following += [(index, merged(word, *store)) for store in stores]
-            for index, result in following:
-                state = (done | {index}, result)
-                if state not in seen:
-                    seen.add(state)
-                    pending.append(state)
-            if len(seen) > MAX_STATES:
-                raise TooLargeError(f"an mbarrier can be in more than {MAX_STATES} states.")
-
-    def _can_come(self, event: Event, done: Set[int]) -> bool:
-        return all(w.index in done for w in self.firm if precedes(w, event))
-
-    def _results(self, write: Event, word: int, reads: Mapping[int, Iterable[int]]) -> set[int]:
-        assert write.value is not None
-        looked_at = sorted(write.value.support - {write.rmw})
-        chosen = sorted(choices_in([write.value]))
-        domains = self.structure.choice_domains
-        return {
-            evaluate(
-                write.value,
-                {**dict(zip(looked_at, numbers)), **({} if write.rmw is None else {write.rmw: word})},
-                dict(zip(chosen, numbers[len(looked_at) :])),
-            )
-            for numbers in product(*(reads[r] for r in looked_at), *(domains[c] for c in chosen))
-        }

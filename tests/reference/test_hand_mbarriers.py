@@ -7,8 +7,9 @@ import pytest
 from memcheck.events.unfold import unfold
 from memcheck.language.load import parse_test
 from memcheck.reference.domains import find_domains
-from memcheck.reference.mbarriers import MOST, Counters, Words, objects, packed, unpacked
+from memcheck.reference.mbarriers import MOST, Counters, objects, packed, unpacked
 from memcheck.reference.traces import traces
+from memcheck.reference.words import Words
 from memcheck.source import SourceFile
 from tests.reference.texts import ANY, ONE_CTA, litmus, observing
 
