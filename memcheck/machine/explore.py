@@ -1,0 +1,223 @@
+"""Which final states the machine reaches: every run where the budget allows, else runs drawn at random."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from memcheck.language.condition import satisfies
+from memcheck.language.test import NumberTerm, Prop, RegisterTerm, Test
+from memcheck.machine.machine import Machine
+from memcheck.machine.operations import Move
+from memcheck.machine.state import State
+
+Outcome = tuple[int, ...]
+"""Values of what the test observes, in its order."""
+
+STATES = 200_000
+SECONDS = 10.0
+STEPS = 20_000
+"""Of one random run: longer ones are given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """`states`: final ones, those that the test filters out left out. `complete`: no others are reached.
+
+    `hangs`: from some state that was reached no run ends; `traps`: some run ends in undefined behaviour. `steps` taken,
+    `visited` states told apart.
+    """
+
+    states: frozenset[Outcome]
+    complete: bool
+    hangs: bool
+    traps: bool
+    steps: int
+    visited: int
+
+
+@dataclass(slots=True)
+class Runs:
+    """What random runs came to. `unended`: neither a final state nor a hang within the steps of a run."""
+
+    states: Counter[Outcome] = field(default_factory=Counter)
+    hangs: int = 0
+    traps: int = 0
+    unended: int = 0
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One step of a run, and the state after it."""
+
+    move: Move
+    state: State
+
+
+def simulate(
+    test: Test,
+    *,
+    budget_states: int = STATES,
+    seconds: float = SECONDS,
+    options: Iterable[str] = (),
+) -> Reached:
+    """Every final state that the machine reaches, within a budget."""
+    return explore(Machine(test, options), budget_states, seconds)
+
+
+def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECONDS) -> Reached:
+    """All states by depth first, each once."""
+    deadline = time.process_time() + seconds
+    start = machine.initial()
+    number: dict[State, int] = {start: 0}
+    before: list[list[int]] = [[]]
+    finals: list[int] = []
+    outcomes: set[Outcome] = set()
+    traps = False
+    complete = True
+    steps = 0
+    pending = [start]
+    while pending:
+        if len(number) > budget_states or time.process_time() > deadline:
+            complete = False
+            break
+        state = pending.pop()
+        here = number[state]
+        if machine.final(state):
+            finals.append(here)
+            outcomes.add(machine.outcome(state))
+            continue
+        if machine.trapped(state):
+            traps = True
+            finals.append(here)
+            continue
+        for move in machine.moves(state):
+            after = move.act(state, *move.arguments)
+            steps += 1
+            known = number.get(after)
+            if known is None:
+                known = number[after] = len(before)
+                before.append([])
+                pending.append(after)
+            before[known].append(here)
+    hangs = complete and _cannot_end(before, finals)
+    return Reached(_kept(machine.test, outcomes), complete, hangs, traps, steps, len(number))
+
+
+def _cannot_end(before: list[list[int]], finals: list[int]) -> bool:
+    """Whether from some state none of the final ones is reached."""
+    ends = bytearray(len(before))
+    pending = list(finals)
+    for one in pending:
+        ends[one] = 1
+    while pending:
+        for earlier in before[pending.pop()]:
+            if not ends[earlier]:
+                ends[earlier] = 1
+                pending.append(earlier)
+    return not all(ends)
+
+
+def _kept(test: Test, outcomes: Iterable[Outcome]) -> frozenset[Outcome]:
+    prop = test.filter
+    if prop is None:
+        return frozenset(outcomes)
+    return frozenset(outcome for outcome in outcomes if holds(test, prop, outcome))
+
+
+def holds(test: Test, prop: Prop, outcome: Outcome) -> bool:
+    """Whether a proposition is true of a final state."""
+    values = dict(zip(test.observed, outcome, strict=True))
+
+    def value(term: object) -> tuple[int, int]:
+        if isinstance(term, RegisterTerm):
+            return values[term], test.threads[term.thread].widths[term.name]
+        assert not isinstance(term, NumberTerm)
+        return values[term], 8 * test.variables[term.variable].type.size  # type: ignore[index, attr-defined]
+
+    return satisfies(prop, value)
+
+
+def runs(test: Test, n: int, seed: int = 0, *, options: Iterable[str] = (), steps: int = STEPS) -> Runs:
+    """`n` runs with steps drawn at random, the same for the same seed.
+
+    Each run has moods of its own: how likely each unit and thread is to go on, so that some stay far behind.
+    """
+    machine = Machine(test, options)
+    generator = random.Random(seed)
+    found = Runs()
+    for _ in range(n):
+        _run(machine, generator, found, steps)
+    return found
+
+
+def _run(machine: Machine, generator: random.Random, found: Runs, limit: int) -> None:
+    moods: dict[tuple[str, int | None], float] = {}
+    state = machine.initial()
+    for _ in range(limit):
+        moves = machine.moves(state)
+        if not moves:
+            break
+        if len(moves) == 1:
+            move = moves[0]
+        else:
+            weights = []
+            for one in moves:
+                key = one.unit, one.thread
+                if key not in moods:
+                    moods[key] = generator.choice((0.05, 0.3, 1.0, 1.0, 4.0))
+                weights.append(moods[key])
+            move = generator.choices(moves, weights)[0]
+        state = move.act(state, *move.arguments)
+        found.steps += 1
+    else:
+        found.unended += 1
+        return
+    if machine.trapped(state):
+        found.traps += 1
+    elif machine.final(state):
+        outcome = machine.outcome(state)
+        if machine.test.filter is None or holds(machine.test, machine.test.filter, outcome):
+            found.states[outcome] += 1
+    else:
+        found.hangs += 1
+
+
+def shortest(machine: Machine, wanted: Outcome, budget_states: int = STATES) -> list[TraceStep] | None:
+    """A shortest run to a final state; None where the budget does not reach it."""
+    start = machine.initial()
+    parents: dict[State, tuple[State, Move] | None] = {start: None}
+    pending = deque([start])
+    while pending and len(parents) <= budget_states:
+        state = pending.popleft()
+        if machine.final(state):
+            if machine.outcome(state) == wanted:
+                return _path(parents, state)
+            continue
+        for move in machine.moves(state):
+            after = move.act(state, *move.arguments)
+            if after not in parents:
+                parents[after] = state, move
+                pending.append(after)
+    return None
+
+
+def _path(parents: Mapping[State, tuple[State, Move] | None], state: State) -> list[TraceStep]:
+    steps: list[TraceStep] = []
+    parent = parents[state]
+    while parent is not None:
+        steps.append(TraceStep(parent[1], state))
+        state = parent[0]
+        parent = parents[state]
+    return steps[::-1]
+
+
+def trace(
+    test: Test, state: Outcome, *, options: Iterable[str] = (), budget_states: int = STATES
+) -> list[TraceStep] | None:
+    """The shortest run of a test to a final state."""
+    return shortest(Machine(test, options), state, budget_states)

@@ -1,0 +1,83 @@
+"""Fences: what a thread waits for, what it marks, what it empties (ISA 9.7.15.4).
+
+A release puts a marker into the window: strong operations behind it stay behind all that is before it. An acquire
+waits for the strong loads before it and empties the caches below its scope. fence.sc waits until everything before it
+is where its scope sees it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memcheck.machine.levels import ALONE, SYSTEM
+from memcheck.machine.operations import Operation, WindowOperation
+from memcheck.machine.state import Entry, State
+from memcheck.ptx.qualifiers import Proxy
+
+if TYPE_CHECKING:
+    from memcheck.machine.machine import Machine
+
+
+def passed(state: State, thread: int) -> State:
+    """The thread goes on to its next operation."""
+    here = state.threads[thread]
+    return state.with_thread(thread, here._replace(pc=here.pc + 1))
+
+
+class Release(WindowOperation):
+    """The marker of a release at a level, in front of what is released or by itself."""
+
+    is_marker = True
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def start(self, machine: Machine, state: State, thread: int) -> State | None:
+        state = passed(state, thread)
+        here = state.threads[thread]
+        if not here.window:
+            return machine.memory.marker(state, thread, self.level)
+        return state.with_thread(thread, here._replace(window=(*here.window, Entry(self, None))))
+
+
+class Acquire(Operation):
+    """Waits for strong loads in flight, then empties the caches."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def start(self, machine: Machine, state: State, thread: int) -> State | None:
+        if any(entry.operation.observes for entry in state.threads[thread].window):
+            return None
+        return machine.memory.acquire(passed(state, thread), thread, self.level)
+
+
+class Everything(Operation):
+    """fence.sc: the window is empty and nothing is held below the level."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def start(self, machine: Machine, state: State, thread: int) -> State | None:
+        memory = machine.memory
+        if state.threads[thread].window or not memory.flushed(state, memory.levels.sm[thread], self.level):
+            return None
+        return memory.acquire(passed(state, thread), thread, self.level)
+
+
+class ProxyFence(Operation):
+    """A fence between proxies, or between the addresses of aliases (GENERIC): waits for everything, down to memory."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self.proxy = proxy
+
+    def start(self, machine: Machine, state: State, thread: int) -> State | None:
+        memory = machine.memory
+        if state.threads[thread].window or not memory.flushed(state, memory.levels.sm[thread], SYSTEM):
+            return None
+        return memory.proxy_fence(passed(state, thread), thread, self.proxy)
+
+
+def needed(level: int) -> bool:
+    """Whether a fence of this level orders anything for anyone."""
+    return level > ALONE

@@ -1,0 +1,276 @@
+"""The machine: a test lowered, its units, and the steps that are possible in a state."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from memcheck.language.test import MemoryTerm, RegisterTerm, Test
+from memcheck.machine.accesses import held_up
+from memcheck.machine.instructions import widest
+from memcheck.machine.layout import Layout, lay_out
+from memcheck.machine.levels import GPU, Levels
+from memcheck.machine.lowering import Lower, Lowering, lower
+from memcheck.machine.memory import Memory
+from memcheck.machine.operations import Move, Operation
+from memcheck.machine.registers import End
+from memcheck.machine.state import ENDED, RUNNING, State, Thread
+from memcheck.machine.units import Unit
+from memcheck.ptx.instructions import Instruction
+
+TRAPPED = 3
+"""Mode of a thread whose instruction is undefined behaviour: the run ends."""
+_LONG = 10_000
+"""Operations that a thread takes without a step that another could see: then it goes round for ever."""
+
+
+class Machine:
+    """`options`: none so far. UnsupportedError for a test with an instruction that no unit has."""
+
+    def __init__(self, test: Test, options: Iterable[str] = ()) -> None:
+        from memcheck.machine.parts import LOWERINGS, SIZES, UNITS, word
+
+        self.test = test
+        self.options = frozenset(options)
+        self.levels = Levels(test)
+        self.layout: Layout = lay_out(test, widest(test, SIZES), word)
+        self.memory = Memory(self.levels, self.layout)
+        self.memory.settle = self.settle
+        self.memory.alive = self._alive
+        self.memory.wanted = self._wanted
+        self.units: list[Unit] = []
+        for make in UNITS:
+            unit = make(self)
+            if unit is not None:
+                unit.number = len(self.units)
+                self.units.append(unit)
+        self._lowered = [self._lower(index, LOWERINGS) for index in range(len(test.threads))]
+        self.code: tuple[tuple[Operation, ...], ...] = tuple(code for code, _, _ in self._lowered)
+        self.numbers = tuple(numbers for _, numbers, _ in self._lowered)
+        self.reads, self.writes = _futures(self.code)
+        self._track()
+
+    def unit(self, kind: type[Unit]) -> Unit:
+        """The unit of a kind; KeyError where the test needs none."""
+        for unit in self.units:
+            if isinstance(unit, kind):
+                return unit
+        raise KeyError(kind)
+
+    def _lower(
+        self, index: int, table: dict[type[Instruction], Lower]
+    ) -> tuple[tuple[Operation, ...], dict[str, int], tuple[int | None, ...]]:
+        thread = self.test.threads[index]
+        lowering = Lowering(self, thread)
+        for name, width in thread.widths.items():
+            lowering.number(name, width)
+        for term in self.test.observed:
+            if isinstance(term, RegisterTerm) and term.thread == index:
+                lowering.number(term.name, 32)
+        initial = {
+            lowering.number(name, 32): lowering.source(operand, thread.widths.get(name, 32))(())
+            for name, operand in thread.initial.items()
+        }
+        lowering.needs.clear()
+        starts, end = lower(lowering, table, thread.body)
+        for jump, label in lowering.jumps:
+            jump.target = starts[thread.labels[label]]
+        lowering.operations.append(End())
+        assert end == len(lowering.operations) - 1
+        registers = tuple(initial.get(number, 0) for number in range(len(lowering.widths)))
+        return tuple(lowering.operations), lowering.numbers, registers
+
+    def _track(self) -> None:
+        """Notes which views of which lines can be stale in the cache of an SM."""
+        views = {
+            access.fixed.view for code in self.code for access in code if hasattr(access, "fixed") and access.fixed
+        }
+        if any(hasattr(access, "fixed") and access.fixed is None for code in self.code for access in code):
+            for code in self.code:
+                for access in code:
+                    if hasattr(access, "fixed") and access.fixed is None:
+                        views |= self._everywhere(access)
+        several = {
+            line for line in range(len(self.layout.lines)) if sum(self.layout.views[v].line == line for v in views) > 1
+        }
+        for index, code in enumerate(self.code):
+            sm = self.levels.sm[index]
+            for access in code:
+                if not hasattr(access, "fixed") or not access.reads:
+                    continue
+                seen = {access.fixed.view} if access.fixed else self._everywhere(access)
+                for view in seen:
+                    line = self.layout.views[view].line
+                    far = self.memory.home[line] is None and not self.levels.single and access.level < GPU
+                    if far or line in several:
+                        self.memory.track(sm, view)
+
+    def _everywhere(self, access: Operation) -> set[int]:
+        """The views of an access whose address is in a register."""
+        size, proxy = access.size, access.proxy  # type: ignore[attr-defined]
+        found = set()
+        for region in self.layout.regions:
+            for address in range(region.base // size * size, region.base + region.size, size):
+                location = self.layout.locate(address, size, proxy)
+                if location is not None:
+                    found.add(location.view)
+        return found
+
+    # ---- states
+
+    def initial(self) -> State:
+        """Before anything has happened; threads already stand where they have to wait."""
+        sms, gpus = self.memory.initial()
+        threads = tuple(Thread(0, registers, ()) for _, _, registers in self._lowered)
+        units: tuple[Hashable, ...] = tuple(unit.initial() for unit in self.units)
+        state = State(threads, self.layout.initial, sms, gpus, units)
+        for unit in self.units:
+            state = unit.begin(state)
+        return self.settle(state, range(len(threads)))
+
+    def moves(self, state: State) -> list[Move]:
+        """Every step that is possible."""
+        if any(thread.mode == TRAPPED for thread in state.threads):
+            return []
+        found: list[Move] = []
+        for index in range(len(state.threads)):
+            found += self.thread_moves(state, index)
+        found += self.memory.moves(state)
+        for unit in self.units:
+            found += unit.moves(state)
+        return found
+
+    def thread_moves(self, state: State, thread: int) -> list[Move]:
+        """What may leave a thread's window, and what its next operation may do."""
+        here = state.threads[thread]
+        found: list[Move] = []
+        window = here.window
+        for position, entry in enumerate(window):
+            if not entry.operation.is_marker and not held_up(window, position):
+                found += entry.operation.perform(self, state, thread, position)
+        if here.mode == RUNNING and not (window and window[-1].operation.acquires):
+            operation = self.code[thread][here.pc]
+            if all(here.registers[number] is not None for number in operation.needs):
+                found += operation.moves(self, state, thread)
+        return found
+
+    def settle(self, state: State, threads: Iterable[int]) -> State:
+        """Lets threads go on by themselves until each stands where something else has to happen first."""
+        for thread in threads:
+            state = self._retire(state, thread)
+            state = self._run(state, thread)
+        return state
+
+    def _run(self, state: State, index: int) -> State:
+        code = self.code[index]
+        count = 0
+        while True:
+            here = state.threads[index]
+            if here.mode != RUNNING or (here.window and here.window[-1].operation.acquires):
+                break
+            operation, registers = code[here.pc], here.registers
+            if any(registers[number] is None for number in operation.needs):
+                break
+            if operation.guard is not None and bool(registers[operation.guard[0]]) is operation.guard[1]:
+                state = state.with_thread(index, here._replace(pc=here.pc + 1))
+            else:
+                after = operation.start(self, state, index)
+                if after is None:
+                    break
+                state = after
+            count += 1
+            if count > _LONG:
+                break
+            if state.threads[index].mode == ENDED:
+                for unit in self.units:
+                    state = unit.exited(state, index)
+        return self.memory.forget(state, self.levels.sm[index])
+
+    def _retire(self, state: State, index: int) -> State:
+        """Markers with nothing before them leave the window."""
+        here = state.threads[index]
+        while here.window and here.window[0].operation.is_marker:
+            level = here.window[0].operation.level
+            here = here._replace(window=here.window[1:])
+            state = self.memory.marker(state.with_thread(index, here), index, level)
+            here = state.threads[index]
+        return state
+
+    def trap(self, state: State, thread: int) -> State:
+        """The thread does what is undefined: nothing happens any more."""
+        return state.with_thread(thread, state.threads[thread]._replace(mode=TRAPPED))
+
+    def trapped(self, state: State) -> bool:
+        """Whether the run has ended in undefined behaviour."""
+        return any(thread.mode == TRAPPED for thread in state.threads)
+
+    def final(self, state: State) -> bool:
+        """Whether all threads have exited and every write has reached memory."""
+        return (
+            all(thread.mode == ENDED and not thread.window for thread in state.threads)
+            and not any(level.held for level in state.sms)
+            and not any(level.held for level in state.gpus)
+            and all(unit.idle(state) for unit in self.units)
+        )
+
+    def outcome(self, state: State) -> tuple[int, ...]:
+        """The values of what the test observes in a final state."""
+        values = []
+        for term in self.test.observed:
+            if isinstance(term, RegisterTerm):
+                values.append(state.threads[term.thread].registers[self.numbers[term.thread][term.name]] or 0)
+            else:
+                values.append(self._final_value(state, term))
+        return tuple(values)
+
+    def _final_value(self, state: State, term: MemoryTerm) -> int:
+        variable = self.test.variables[term.variable]
+        region = self.layout.instance(term.variable, term.cta)
+        size = variable.type.size
+        return self.layout.read(state.memory, region.physical + term.index * size, size)
+
+    # ---- what is still to come
+
+    def future(self, state: State, thread: int) -> tuple[int, int]:
+        """The lines that a thread may still look at and change, as bits."""
+        here = state.threads[thread]
+        reads = writes = 0
+        if here.mode != ENDED:
+            reads, writes = self.reads[thread][here.pc], self.writes[thread][here.pc]
+        for entry in here.window:
+            if entry.location is not None:
+                line = 1 << entry.location.line
+                reads |= line if entry.operation.reads else 0
+                writes |= line if entry.operation.writes else 0
+        return reads, writes
+
+    def _alive(self, state: State, sm: int) -> int:
+        lines = 0
+        for thread in self.levels.threads_of_sm[sm]:
+            lines |= self.future(state, thread)[0]
+        return lines
+
+    def _wanted(self, state: State, gpu: int, line: int) -> bool:
+        return any(self.future(state, thread)[0] >> line & 1 for thread in self.levels.threads_of_gpu(gpu))
+
+
+def _futures(code: Sequence[Sequence[Operation]]) -> tuple[list[list[int]], list[list[int]]]:
+    """By thread and position: the lines that operations from there on read and write, as bits."""
+    reads, writes = [], []
+    for operations in code:
+        mine = [[operation.reads for operation in operations], [operation.writes for operation in operations]]
+        for row in mine:
+            changed = True
+            while changed:
+                changed = False
+                for i in range(len(operations) - 1, -1, -1):
+                    operation = operations[i]
+                    bits = row[i]
+                    if operation.falls_through and i + 1 < len(operations):
+                        bits |= row[i + 1]
+                    if operation.target is not None:
+                        bits |= row[operation.target]
+                    if bits != row[i]:
+                        row[i], changed = bits, True
+        reads.append(mine[0])
+        writes.append(mine[1])
+    return reads, writes

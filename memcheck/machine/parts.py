@@ -1,0 +1,46 @@
+"""The parts of the machine: which instruction becomes what, and which units there are.
+
+A part adds the classes of its instructions to LOWERINGS, those that access memory by themselves to SIZES (their
+addresses and the bytes that are never torn), and a function that makes its unit, or None for a test without it, to
+UNITS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memcheck.language.test import Variable
+from memcheck.machine import instructions, registers
+from memcheck.machine.instructions import Sizes
+from memcheck.machine.lowering import Lower
+from memcheck.machine.machine import Machine
+from memcheck.machine.units import Unit
+from memcheck.ptx import instructions as ptx
+
+LOWERINGS: dict[type[ptx.Instruction], Lower] = {
+    ptx.Load: instructions.load,
+    ptx.Store: instructions.store,
+    ptx.Atom: instructions.atom,
+    ptx.Multimem: instructions.multimem,
+    ptx.Fence: instructions.fence,
+    ptx.ProxyFence: instructions.proxy_fence,
+    ptx.Arithmetic: registers.compute,
+    ptx.Branch: registers.branch,
+    ptx.Exit: registers.leave,
+    ptx.Nop: registers.nop,
+}
+
+SIZES: dict[type[ptx.Instruction], Sizes] = {
+    ptx.Load: instructions.scalar,
+    ptx.Store: instructions.scalar,
+    ptx.Atom: instructions.scalar,
+    ptx.Multimem: instructions.scalar,
+}
+
+UNITS: list[Callable[[Machine], Unit | None]] = []
+
+
+def word(variable: Variable, number: int) -> int:
+    """The initial value of one element of a variable, from the number in its declaration."""
+    del variable
+    return number
