@@ -234,8 +234,16 @@ class Relations:
             return b
         if b.opcode == IDENTITY and not a.may & ~(space.column * b.args[0].must):
             return a
-        must = space.compose(a.must & (self._into_always | space.identity), b.must)
-        must |= space.compose(a.must, b.must & space.identity)
+        if a.opcode == IDENTITY:
+            kept, known = (space.product(bound, space.row) for bound in (a.args[0].may, a.args[0].must))
+            return self._make(SEQ, a, b, b.may & kept, b.must & known)
+        if b.opcode == IDENTITY:
+            kept, known = (space.column * bound for bound in (b.args[0].may, b.args[0].must))
+            return self._make(SEQ, a, b, a.may & kept, a.must & known)
+        surely = a.must & (self._into_always | space.identity)
+        must = space.compose(surely, b.must)
+        if surely != a.must:
+            must |= space.compose(a.must & ~surely, b.must & space.identity)
         return self._make(SEQ, a, b, space.compose(a.may, b.may), must)
 
     def closure(self, a: Node) -> Node:
@@ -246,7 +254,9 @@ class Relations:
 
     def _closed(self, must: int) -> int:
         """What a closure has at least: paths by events that every execution has."""
-        return must | self.space.compose(self.space.closure(must & self._into_always), must)
+        surely = must & self._into_always
+        closed = self.space.closure(surely)
+        return closed if surely == must else must | self.space.compose(closed, must)
 
     def _from_read(self, a: Node) -> Node:
         return self._make(FROM_READ, a, None, self.base.from_read_may(a.may), 0) if a.may else self.empty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from memcheck.axiomatic.axioms import FlagLiteral
@@ -117,13 +117,13 @@ class _Search:
         options = [finals.of(term) for term in test.observed]
         given = [] if test.filter is None else [finals.truth(test.filter)]
         raised = _any(encoding, encoding.flags)
-        void = _any(encoding, encoding.outside)
+        void = _by_name(encoding, encoding.outside)
         self.statistics["variables"] = encoding.clauses.variables
         with self._session(encoding) as session:
-            self.outside += _raised(session, encoding.outside, void, [], every=False)
+            self.outside += _raised_by_name(session, encoding.outside, void, [])
             self._enumerate(session, encoding, options, given)
             if FALSE not in given:
-                self.flags += _raised(session, encoding.flags, raised, given, every=True)
+                self.flags += _raised(session, encoding.flags, raised, given)
             self.statistics["checks"] = session.checks
         self.statistics["clauses"] = len(encoding.clauses.clauses)
 
@@ -146,7 +146,7 @@ class _Search:
             return
         encoding, stops, any_stop, any_cut = unended
         either = encoding.clauses.either((any_stop, any_cut))
-        void = _any(encoding, encoding.outside)
+        void = _by_name(encoding, encoding.outside)
         hangs = False
         with self._session(encoding) as session:
             if any_cut != FALSE:
@@ -156,7 +156,7 @@ class _Search:
                 true = session.true_literals([x for x in stops if x != FALSE])
                 blocked = tuple(i for i, x in enumerate(stops) if x in true)
                 self.hangs.append(Hang(blocked, _polled(session, encoding, blocked)))
-            self.outside += _raised(session, encoding.outside, void, [either], every=False)
+            self.outside += _raised_by_name(session, encoding.outside, void, [either])
         if hangs:
             self._hanging_flags(domains)
 
@@ -167,7 +167,7 @@ class _Search:
         encoding, _, any_stop, any_cut = unended
         raised = _any(encoding, encoding.flags)
         with self._session(encoding) as session:
-            self.hanging_flags += _raised(session, encoding.flags, raised, [any_stop, -any_cut], every=True)
+            self.hanging_flags += _raised(session, encoding.flags, raised, [any_stop, -any_cut])
 
     def _unended(self, domains: Domains, remarks: bool) -> tuple[Encoding, list[int], int, int] | None:
         """An encoding of executions that need not end; literals of each stop, any stop, any cut. None: all end."""
@@ -205,15 +205,40 @@ def _any(encoding: Encoding, flags: Sequence[FlagLiteral]) -> int:
     return encoding.clauses.disjunction([flag.literal for flag in flags], upper=False)
 
 
-def _raised(
-    session: Session, flags: Sequence[FlagLiteral], one: int, given: Sequence[int], every: bool
-) -> list[Finding]:
-    """Flags that some execution raises, under assumptions; `every`: all of them, else those of one execution."""
+def _by_name(encoding: Encoding, flags: Sequence[FlagLiteral]) -> dict[str, int]:
+    """For each name a literal that is true only if a flag of that name is raised; under "" of any name."""
+    names = dict.fromkeys(flag.name for flag in flags if flag.literal != FALSE)
+    found = {name: _any(encoding, [flag for flag in flags if flag.name == name]) for name in names}
+    return {"": encoding.clauses.disjunction(found.values(), upper=False), **found}
+
+
+def _raised(session: Session, flags: Sequence[FlagLiteral], one: int, given: Sequence[int]) -> list[Finding]:
+    """All flags that some execution raises, under assumptions. `one`: a literal that is true only if one is."""
     possible = [flag for flag in flags if flag.literal != FALSE]
     if one == FALSE or not session.holds([*given, one]):
         return []
     found = session.true_literals([flag.literal for flag in possible])
-    for flag in possible if every else ():
+    for flag in possible:
         if flag.literal not in found and session.holds([*given, flag.literal]):
             found |= session.true_literals([f.literal for f in possible])
-    return list(dict.fromkeys(Finding(f.name, tuple(sorted(f.events))) for f in possible if f.literal in found))
+    return _findings(possible, found)
+
+
+def _raised_by_name(
+    session: Session, flags: Sequence[FlagLiteral], names: Mapping[str, int], given: Sequence[int]
+) -> list[Finding]:
+    """Flags that some execution raises, under assumptions: those of one execution at least for each name."""
+    possible = [flag for flag in flags if flag.literal != FALSE]
+    raised: set[str] = set()
+    found: set[int] = set()
+    for name, literal in names.items():
+        if name not in raised and literal != FALSE and session.holds([*given, literal]):
+            found |= session.true_literals([flag.literal for flag in possible])
+            raised |= {flag.name for flag in possible if flag.literal in found}
+        elif not name:
+            break
+    return _findings(possible, found)
+
+
+def _findings(flags: Sequence[FlagLiteral], true: Set[int]) -> list[Finding]:
+    return list(dict.fromkeys(Finding(f.name, tuple(sorted(f.events))) for f in flags if f.literal in true))

@@ -49,9 +49,9 @@ def _encoding(name: str) -> Encoding:
 def test_the_variant_is_one():
     """It says more about each gate."""
     with two_sided():
-        exact = _encoding("rmw/seqlock.litmus")
+        exact = _encoding("rmw/lock-cas-exch.litmus")
     assert isinstance(exact.clauses, TwoSidedClauses)
-    assert len(exact.clauses.clauses) > len(_encoding("rmw/seqlock.litmus").clauses.clauses)
+    assert len(exact.clauses.clauses) > len(_encoding("rmw/lock-cas-exch.litmus").clauses.clauses)
 
 
 class _WrongWay(Clauses):
