@@ -8,8 +8,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from memcheck.language.condition import satisfies
-from memcheck.language.test import NumberTerm, Prop, RegisterTerm, Test
+from memcheck.language.test import Test
 from memcheck.machine.machine import Machine
 from memcheck.machine.operations import Move
 from memcheck.machine.state import State
@@ -28,7 +27,7 @@ class Reached:
     """`states`: final ones, those that the test filters out left out. `complete`: no others are reached.
 
     `hangs`: from some state that was reached no run ends; `traps`: some run ends in undefined behaviour. `steps` taken,
-    `visited` states told apart.
+    `visited` states told apart. `interrupted`: it was ended from outside, with what was known by then.
     """
 
     states: frozenset[Outcome]
@@ -37,6 +36,7 @@ class Reached:
     traps: bool
     steps: int
     visited: int
+    interrupted: bool = False
 
 
 @dataclass(slots=True)
@@ -48,6 +48,7 @@ class Runs:
     traps: int = 0
     unended: int = 0
     steps: int = 0
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,34 +79,38 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
     finals: list[int] = []
     outcomes: set[Outcome] = set()
     traps = False
-    complete = True
+    complete, interrupted = True, False
     steps = 0
     pending = [start]
-    while pending:
-        if len(number) > budget_states or time.process_time() > deadline:
-            complete = False
-            break
-        state = pending.pop()
-        here = number[state]
-        if machine.final(state):
-            finals.append(here)
-            outcomes.add(machine.outcome(state))
-            continue
-        if machine.trapped(state):
-            traps = True
-            finals.append(here)
-            continue
-        for move in machine.moves(state):
-            after = move.act(state, *move.arguments)
-            steps += 1
-            known = number.get(after)
-            if known is None:
-                known = number[after] = len(before)
-                before.append([])
-                pending.append(after)
-            before[known].append(here)
+    try:
+        while pending:
+            if len(number) > budget_states or time.process_time() > deadline:
+                complete = False
+                break
+            state = pending.pop()
+            here = number[state]
+            if machine.final(state):
+                finals.append(here)
+                if machine.kept(state):
+                    outcomes.add(machine.outcome(state))
+                continue
+            if machine.trapped(state):
+                traps = True
+                finals.append(here)
+                continue
+            for move in machine.moves(state):
+                after = move.act(state, *move.arguments)
+                steps += 1
+                known = number.get(after)
+                if known is None:
+                    known = number[after] = len(before)
+                    before.append([])
+                    pending.append(after)
+                before[known].append(here)
+    except KeyboardInterrupt:
+        complete, interrupted = False, True
     hangs = complete and _cannot_end(before, finals)
-    return Reached(_kept(machine.test, outcomes), complete, hangs, traps, steps, len(number))
+    return Reached(frozenset(outcomes), complete, hangs, traps, steps, len(number), interrupted)
 
 
 def _cannot_end(before: list[list[int]], finals: list[int]) -> bool:
@@ -122,26 +127,6 @@ def _cannot_end(before: list[list[int]], finals: list[int]) -> bool:
     return not all(ends)
 
 
-def _kept(test: Test, outcomes: Iterable[Outcome]) -> frozenset[Outcome]:
-    prop = test.filter
-    if prop is None:
-        return frozenset(outcomes)
-    return frozenset(outcome for outcome in outcomes if holds(test, prop, outcome))
-
-
-def holds(test: Test, prop: Prop, outcome: Outcome) -> bool:
-    """Whether a proposition is true of a final state."""
-    values = dict(zip(test.observed, outcome, strict=True))
-
-    def value(term: object) -> tuple[int, int]:
-        if isinstance(term, RegisterTerm):
-            return values[term], test.threads[term.thread].widths[term.name]
-        assert not isinstance(term, NumberTerm)
-        return values[term], 8 * test.variables[term.variable].type.size  # type: ignore[index, attr-defined]
-
-    return satisfies(prop, value)
-
-
 def runs(test: Test, n: int, seed: int = 0, *, options: Iterable[str] = (), steps: int = STEPS) -> Runs:
     """`n` runs with steps drawn at random, the same for the same seed.
 
@@ -150,8 +135,11 @@ def runs(test: Test, n: int, seed: int = 0, *, options: Iterable[str] = (), step
     machine = Machine(test, options)
     generator = random.Random(seed)
     found = Runs()
-    for _ in range(n):
-        _run(machine, generator, found, steps)
+    try:
+        for _ in range(n):
+            _run(machine, generator, found, steps)
+    except KeyboardInterrupt:
+        found.interrupted = True
     return found
 
 
@@ -180,9 +168,8 @@ def _run(machine: Machine, generator: random.Random, found: Runs, limit: int) ->
     if machine.trapped(state):
         found.traps += 1
     elif machine.final(state):
-        outcome = machine.outcome(state)
-        if machine.test.filter is None or holds(machine.test, machine.test.filter, outcome):
-            found.states[outcome] += 1
+        if machine.kept(state):
+            found.states[machine.outcome(state)] += 1
     else:
         found.hangs += 1
 
@@ -195,7 +182,7 @@ def shortest(machine: Machine, wanted: Outcome, budget_states: int = STATES) -> 
     while pending and len(parents) <= budget_states:
         state = pending.popleft()
         if machine.final(state):
-            if machine.outcome(state) == wanted:
+            if machine.outcome(state) == wanted and machine.kept(state):
                 return _path(parents, state)
             continue
         for move in machine.moves(state):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
 
-from memcheck.language.test import MemoryTerm, RegisterTerm, Test
+from memcheck.language.condition import satisfies
+from memcheck.language.test import Observable, RegisterTerm, Test
 from memcheck.machine.accesses import held_up
 from memcheck.machine.instructions import widest
 from memcheck.machine.layout import Layout, lay_out
@@ -19,6 +21,7 @@ from memcheck.ptx.instructions import Instruction
 
 TRAPPED = 3
 """Mode of a thread whose instruction is undefined behaviour: the run ends."""
+Kind = TypeVar("Kind", bound=Unit)
 _LONG = 10_000
 """Operations that a thread takes without a step that another could see: then it goes round for ever."""
 
@@ -37,6 +40,7 @@ class Machine:
         self.memory.settle = self.settle
         self.memory.alive = self._alive
         self.memory.wanted = self._wanted
+        self.memory.written = self._written
         self.units: list[Unit] = []
         for make in UNITS:
             unit = make(self)
@@ -47,9 +51,12 @@ class Machine:
         self.code: tuple[tuple[Operation, ...], ...] = tuple(code for code, _, _ in self._lowered)
         self.numbers = tuple(numbers for _, numbers, _ in self._lowered)
         self.reads, self.writes = _futures(self.code)
+        for index, code in enumerate(self.code):
+            if any(o.target is not None and o.target <= i for i, o in enumerate(code)):
+                self.memory.spins[self.levels.sm[index]] = True
         self._track()
 
-    def unit(self, kind: type[Unit]) -> Unit:
+    def unit(self, kind: type[Kind]) -> Kind:
         """The unit of a kind; KeyError where the test needs none."""
         for unit in self.units:
             if isinstance(unit, kind):
@@ -214,15 +221,23 @@ class Machine:
 
     def outcome(self, state: State) -> tuple[int, ...]:
         """The values of what the test observes in a final state."""
-        values = []
-        for term in self.test.observed:
-            if isinstance(term, RegisterTerm):
-                values.append(state.threads[term.thread].registers[self.numbers[term.thread][term.name]] or 0)
-            else:
-                values.append(self._final_value(state, term))
-        return tuple(values)
+        return tuple(self._final_value(state, term) for term in self.test.observed)
 
-    def _final_value(self, state: State, term: MemoryTerm) -> int:
+    def kept(self, state: State) -> bool:
+        """Whether the test's filter lets a final state through."""
+        if self.test.filter is None:
+            return True
+
+        def value(term: Observable) -> tuple[int, int]:
+            if isinstance(term, RegisterTerm):
+                return self._final_value(state, term), self.test.threads[term.thread].widths[term.name]
+            return self._final_value(state, term), 8 * self.test.variables[term.variable].type.size
+
+        return satisfies(self.test.filter, value)
+
+    def _final_value(self, state: State, term: Observable) -> int:
+        if isinstance(term, RegisterTerm):
+            return state.threads[term.thread].registers[self.numbers[term.thread][term.name]] or 0
         variable = self.test.variables[term.variable]
         region = self.layout.instance(term.variable, term.cta)
         size = variable.type.size
@@ -251,6 +266,12 @@ class Machine:
 
     def _wanted(self, state: State, gpu: int, line: int) -> bool:
         return any(self.future(state, thread)[0] >> line & 1 for thread in self.levels.threads_of_gpu(gpu))
+
+    def _written(self, state: State, line: int) -> bool:
+        if any(self.future(state, thread)[1] >> line & 1 for thread in range(len(state.threads))):
+            return True
+        held = (one.location for level in (*state.sms, *state.gpus) for one in level.held)
+        return any(location is not None and location.line == line for location in held)
 
 
 def _futures(code: Sequence[Sequence[Operation]]) -> tuple[list[list[int]], list[list[int]]]:

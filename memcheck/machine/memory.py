@@ -39,6 +39,10 @@ class Memory:
         """By SM: the lines that a thread of it may still look at, as bits."""
         self.wanted: Callable[[State, int, int], bool] = lambda _state, _gpu, _line: True
         """Whether a thread below an L2 may still look at a line."""
+        self.written: Callable[[State, int], bool] = lambda _state, _line: True
+        """Whether somebody may still write to a line, or holds a write to it."""
+        self.spins = [False] * len(levels.ctas)
+        """The SMs with a thread that goes round in a loop."""
 
     def track(self, sm: int, view: int) -> None:
         """The SM has a thread that may find a stale value at the view."""
@@ -255,7 +259,7 @@ class Memory:
         return state
 
     def proxy_fence(self, state: State, thread: int, proxy: Proxy) -> State:
-        """Empties the caches of a proxy in the thread's SM; for GENERIC, between the addresses of aliases.
+        """Empties the caches of a proxy, and the generic ones, in the thread's SM; GENERIC stands for aliases.
 
         What other SMs then acquire, they acquire through every alias.
         """
@@ -263,11 +267,12 @@ class Memory:
         for number in range(len(self.levels.ctas)):
             for view, position in self.place[number].items():
                 versions = state.sms[number].views[position]
-                if len(versions) == 1 or self.layout.views[view].proxy is not proxy:
+                generic = self.is_generic(view)
+                if len(versions) == 1 or not (generic or self.layout.views[view].proxy is proxy):
                     continue
                 if number == sm:
                     versions = (versions[-1] & ~1,)
-                elif proxy is Proxy.GENERIC:
+                elif generic:
                     versions = (*versions[:-1], versions[-1] | 1)
                 state = self._with_versions(state, number, position, versions)
         return state
@@ -314,6 +319,7 @@ class Memory:
             for position in _free(here.held):
                 thread = here.held[position].thread
                 found.append(Move(f"SM {sm}", thread, "a write goes on to the L2", self._push, (sm, position)))
+            found += self._evictions(state, sm)
         for gpu, l2 in enumerate(state.gpus):
             for position in _free(l2.held):
                 thread = l2.held[position].thread
@@ -327,6 +333,19 @@ class Memory:
                 ):
                     found.append(Move(f"L2 {gpu}", None, "a line comes from memory", self._fill, (gpu, line)))
         return found
+
+    def _evictions(self, state: State, sm: int) -> list[Move]:
+        """A thread that spins does not find what is stale for ever: once nobody writes, old lines go."""
+        if not self.spins[sm]:
+            return []
+        found = []
+        for position, versions in enumerate(state.sms[sm].views):
+            if len(versions) > 1 and not self.written(state, self._line(sm, position)):
+                found.append(Move(f"SM {sm}", None, "an old line is evicted", self._evict, (sm, position)))
+        return found
+
+    def _evict(self, state: State, sm: int, position: int) -> State:
+        return self._with_versions(state, sm, position, (state.sms[sm].views[position][-1] & ~1,))
 
     def _fill(self, state: State, gpu: int, line: int) -> State:
         return self.fill(state, gpu, line)

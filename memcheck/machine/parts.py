@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memcheck.language.test import Variable
-from memcheck.machine import instructions, registers
+from memcheck.machine import barriers, collectives, grids, instructions, registers
 from memcheck.machine.instructions import Sizes
 from memcheck.machine.lowering import Lower
 from memcheck.machine.machine import Machine
 from memcheck.machine.units import Unit
+from memcheck.ptx import asynchronous
 from memcheck.ptx import instructions as ptx
 
 LOWERINGS: dict[type[ptx.Instruction], Lower] = {
@@ -24,6 +25,11 @@ LOWERINGS: dict[type[ptx.Instruction], Lower] = {
     ptx.Multimem: instructions.multimem,
     ptx.Fence: instructions.fence,
     ptx.ProxyFence: instructions.proxy_fence,
+    ptx.Barrier: barriers.barrier,
+    ptx.ClusterBarrier: barriers.cluster_barrier,
+    ptx.WarpBarrier: barriers.warp_barrier,
+    ptx.Collective: collectives.collective,
+    asynchronous.GridDependency: grids.dependency,
     ptx.Arithmetic: registers.compute,
     ptx.Branch: registers.branch,
     ptx.Exit: registers.leave,
@@ -37,7 +43,12 @@ SIZES: dict[type[ptx.Instruction], Sizes] = {
     ptx.Multimem: instructions.scalar,
 }
 
-UNITS: list[Callable[[Machine], Unit | None]] = []
+UNITS: list[Callable[[Machine], Unit | None]] = [
+    barriers.barriers,
+    barriers.cluster_barriers,
+    collectives.collectives,
+    grids.grids,
+]
 
 
 def word(variable: Variable, number: int) -> int:
