@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from memcheck.language.test import Test
@@ -174,15 +174,22 @@ def _run(machine: Machine, generator: random.Random, found: Runs, limit: int) ->
         found.hangs += 1
 
 
-def shortest(machine: Machine, wanted: Outcome, budget_states: int = STATES) -> list[TraceStep] | None:
-    """A shortest run to a final state; None where the budget does not reach it."""
+def shortest(
+    machine: Machine,
+    wanted: Outcome | Callable[[Outcome], bool],
+    budget_states: int = STATES,
+    seconds: float = SECONDS,
+) -> list[TraceStep] | None:
+    """A shortest run to a final state, or to one that is wanted; None where the budget reaches none."""
+    deadline = time.process_time() + seconds
+    wants = wanted if callable(wanted) else lambda outcome: outcome == wanted
     start = machine.initial()
     parents: dict[State, tuple[State, Move] | None] = {start: None}
     pending = deque([start])
-    while pending and len(parents) <= budget_states:
+    while pending and len(parents) <= budget_states and time.process_time() <= deadline:
         state = pending.popleft()
         if machine.final(state):
-            if machine.outcome(state) == wanted and machine.kept(state):
+            if machine.kept(state) and wants(machine.outcome(state)):
                 return _path(parents, state)
             continue
         for move in machine.moves(state):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from memcheck.machine.operations import Move
 from memcheck.machine.state import State
@@ -40,3 +40,8 @@ class Unit:
     def part(self, state: State) -> Hashable:
         """Its own part of a state."""
         return state.units[self.number]
+
+    def shown(self, state: State) -> Mapping[str, str]:
+        """What a trace tells of its part: the state, in words, of each thing that it has."""
+        del state
+        return {}
