@@ -18,3 +18,8 @@ To add a unit:
    with `machine.settle(state, threads)` for the threads that may now go on.
 4. `parts` has the tables: LOWERINGS, SIZES, UNITS.
 """
+
+from memcheck.machine.explore import Reached, Runs, runs, simulate
+from memcheck.machine.trace import TraceStep, trace
+
+__all__ = ["Reached", "Runs", "TraceStep", "runs", "simulate", "trace"]

@@ -51,12 +51,8 @@ class Runs:
     interrupted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TraceStep:
-    """One step of a run, and the state after it."""
-
-    move: Move
-    state: State
+Run = list[tuple[Move, State]]
+"""Steps, each with the state after it."""
 
 
 def simulate(
@@ -179,7 +175,7 @@ def shortest(
     wanted: Outcome | Callable[[Outcome], bool],
     budget_states: int = STATES,
     seconds: float = SECONDS,
-) -> list[TraceStep] | None:
+) -> Run | None:
     """A shortest run to a final state, or to one that is wanted; None where the budget reaches none."""
     deadline = time.process_time() + seconds
     wants = wanted if callable(wanted) else lambda outcome: outcome == wanted
@@ -200,18 +196,11 @@ def shortest(
     return None
 
 
-def _path(parents: Mapping[State, tuple[State, Move] | None], state: State) -> list[TraceStep]:
-    steps: list[TraceStep] = []
+def _path(parents: Mapping[State, tuple[State, Move] | None], state: State) -> Run:
+    steps: Run = []
     parent = parents[state]
     while parent is not None:
-        steps.append(TraceStep(parent[1], state))
+        steps.append((parent[1], state))
         state = parent[0]
         parent = parents[state]
     return steps[::-1]
-
-
-def trace(
-    test: Test, state: Outcome, *, options: Iterable[str] = (), budget_states: int = STATES
-) -> list[TraceStep] | None:
-    """The shortest run of a test to a final state."""
-    return shortest(Machine(test, options), state, budget_states)

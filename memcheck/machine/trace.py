@@ -1,69 +1,78 @@
-"""One run in words: what happened at each step, and what it changed."""
+"""A run as a table: step, unit, thread, what happened, what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from memcheck.language.test import MemoryTerm, VariableKind
+from memcheck.language.test import MemoryTerm, Test, VariableKind
 from memcheck.machine.accesses import Load, forwarding
-from memcheck.machine.explore import TraceStep
-from memcheck.machine.state import ENDED, State, Thread
-
-if TYPE_CHECKING:
-    from memcheck.machine.machine import Machine
+from memcheck.machine.explore import STATES, Outcome, Run, shortest
+from memcheck.machine.machine import Machine
+from memcheck.machine.operations import Move
+from memcheck.machine.state import ENDED, WAITING, State
 
 DECIMAL = 1 << 16
 """Numbers from here on are told in hexadecimal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One step of a run: by which unit, for which thread, what, and what is different after it."""
+class TraceStep(NamedTuple):
+    """One step of a run. `thread` by name, empty for what is no thread's; `changes` in words.
+
+    Step 0 is the start: what the threads have done by themselves, which nothing could forestall.
+    """
 
     number: int
     unit: str
     thread: str
-    text: str
+    happened: str
     changes: tuple[str, ...]
 
 
-def rows(machine: Machine, steps: Sequence[TraceStep]) -> tuple[Row, ...]:
-    """A run, step by step. What threads do by themselves after a step is told among its changes."""
+def trace(
+    test: Test, state: Outcome, *, options: Iterable[str] = (), budget_states: int = STATES
+) -> tuple[TraceStep, ...] | None:
+    """The shortest run of a test that ends in a final state; None where the budget does not reach it."""
+    machine = Machine(test, options)
+    run = shortest(machine, state, budget_states)
+    return None if run is None else told(machine, run)
+
+
+def told(machine: Machine, run: Run) -> tuple[TraceStep, ...]:
+    """A run in words. What threads do by themselves after a step is among its changes."""
     before = machine.initial()
-    found = [Row(0, "", "", "start", tuple(_begun(machine, before)))]
-    for number, step in enumerate(steps, 1):
-        move = step.move
-        thread = "" if move.thread is None else machine.test.threads[move.thread].name
-        unit = "" if move.unit == "thread" else move.unit
-        text = move.text
-        if move.thread is not None and _is_stale(machine, before, step.state, move.thread):
-            text += ", an old value from a cache"
-        found.append(Row(number, unit, thread, text, tuple(_changes(machine, before, step.state))))
-        before = step.state
-    return tuple(found)
+    steps = [TraceStep(0, "", "", "the threads start", tuple(_begun(machine, before)))]
+    for number, (move, after) in enumerate(run, 1):
+        steps.append(described(machine, number, move, before, after))
+        before = after
+    return tuple(steps)
+
+
+def described(machine: Machine, number: int, move: Move, before: State, after: State) -> TraceStep:
+    """A move in words."""
+    thread = "" if move.thread is None else machine.test.threads[move.thread].name
+    text = move.text
+    if move.thread is not None and _is_stale(machine, before, after, move.thread):
+        text += ", an old value from a cache"
+    return TraceStep(number, move.unit, thread, text, tuple(changes(machine, before, after)))
 
 
 def _begun(machine: Machine, state: State) -> Iterator[str]:
     for index, thread in enumerate(state.threads):
-        name = machine.test.threads[index].name
-        if thread.window:
-            yield f"{name} has issued {_issued(thread)}"
-        yield from _standing(machine, index, thread)
+        number = sum(not entry.operation.is_marker for entry in thread.window)
+        if number:
+            accesses = "access" if number == 1 else "accesses"
+            yield f"{machine.test.threads[index].name} has issued {number} {accesses}"
+        yield from _standing(machine, state, index)
 
 
-def _issued(thread: Thread) -> str:
-    number = sum(not entry.operation.is_marker for entry in thread.window)
-    return f"{number} access{'' if number == 1 else 'es'}"
-
-
-def _standing(machine: Machine, index: int, thread: Thread) -> Iterator[str]:
-    """Where a thread stands, if it has not come to its end."""
-    if thread.mode != ENDED and thread.pc < len(machine.code[index]):
-        text = machine.code[index][thread.pc].text
-        if text:
-            yield f"{machine.test.threads[index].name} stands at `{text}`"
+def _standing(machine: Machine, state: State, index: int) -> Iterator[str]:
+    """Where a thread stands that has not come to its end."""
+    here = state.threads[index]
+    code = machine.code[index]
+    if here.mode != ENDED and here.pc < len(code) and code[here.pc].text:
+        verb = "waits" if here.mode == WAITING else "stands"
+        yield f"{machine.test.threads[index].name} {verb} at `{code[here.pc].text}`"
 
 
 def _is_stale(machine: Machine, before: State, after: State, thread: int) -> bool:
@@ -75,40 +84,44 @@ def _is_stale(machine: Machine, before: State, after: State, thread: int) -> boo
     load, location, _ = gone[0]
     if not isinstance(load, Load) or location is None or load.destination is None:
         return False
-    position = old.window.index(gone[0])
-    if forwarding(old.window, position) is not None:
+    if forwarding(old.window, old.window.index(gone[0])) is not None:
         return False
     sm = machine.levels.sm[thread]
     above = before.memory if machine.memory.home[location.line] is not None else machine.memory.above(before, sm)
     return new.registers[load.destination] != load.keep(location.extract(above[location.line]))
 
 
-def _changes(machine: Machine, before: State, after: State) -> Iterator[str]:
+def changes(machine: Machine, before: State, after: State) -> Iterator[str]:
+    """What is different between two states."""
     yield from _registers(machine, before, after)
     yield from _memory(machine, before, after)
     for unit in machine.units:
         was, now = unit.shown(before), unit.shown(after)
         for name in [*was, *(name for name in now if name not in was)]:
             if was.get(name) != now.get(name):
-                yield f"{name} = {now.get(name, 'nothing')}"
+                yield f"{name}: {now.get(name, 'nothing')}"
     for index, (old, new) in enumerate(zip(before.threads, after.threads, strict=True)):
-        if old.pc != new.pc:
-            yield from _standing(machine, index, new)
+        if (old.pc, old.mode) != (new.pc, new.mode):
+            yield from _standing(machine, after, index)
 
 
 def _registers(machine: Machine, before: State, after: State) -> Iterator[str]:
     for index, (old, new) in enumerate(zip(before.threads, after.threads, strict=True)):
-        for name, number in machine.numbers[index].items():
+        for register, number in machine.numbers[index].items():
             value = new.registers[number]
-            if value is not None and value != old.registers[number] and not name.startswith("%"):
-                yield f"{machine.test.threads[index].name}:{name} = {_number(value)}"
+            if value is not None and value != old.registers[number] and not register.startswith("%"):
+                yield f"{machine.test.threads[index].name}:{register} = {_number(value)}"
 
 
 def _memory(machine: Machine, before: State, after: State) -> Iterator[str]:
-    several = bool(after.gpus)
     for gpu, (old, new) in enumerate(zip(before.gpus, after.gpus, strict=True)):
         yield from _elements(machine, old.lines, new.lines, f" in the L2 of GPU {machine.levels.gpus[gpu]}")
-    yield from _elements(machine, before.memory, after.memory, " in memory" if several else "")
+    yield from _elements(machine, before.memory, after.memory, " in memory" if after.gpus else "")
+    for sm, (old, new) in enumerate(zip(before.sms, after.sms, strict=True)):
+        for held in new.held[len(old.held) :]:
+            if held.location is not None:
+                name = machine.layout.lines[held.location.line].variable
+                yield f"{name} = {_number(held.value)} in the SM of CTA {machine.levels.ctas[sm]}"
 
 
 def _elements(machine: Machine, before: Sequence[int], after: Sequence[int], where: str) -> Iterator[str]:
@@ -122,8 +135,7 @@ def _elements(machine: Machine, before: Sequence[int], after: Sequence[int], whe
         if variable is None or variable.kind is VariableKind.MULTIMEM or region.physical in seen:
             continue
         seen.add(region.physical)
-        lines = layout.lines_of(region)
-        if all(before[line] == after[line] for line in lines):
+        if all(before[line] == after[line] for line in layout.lines_of(region)):
             continue
         if variable.kind is VariableKind.TENSORMAP:
             yield f"{variable.name} is another tensor map{where}"
@@ -133,7 +145,7 @@ def _elements(machine: Machine, before: Sequence[int], after: Sequence[int], whe
             at = region.physical + index * size
             value = layout.read(tuple(after), at, size)
             if value != layout.read(tuple(before), at, size):
-                cta = region.cta if len(machine.levels.ctas) > 1 else None
+                cta = None if machine.levels.single else region.cta
                 yield f"{test.key(MemoryTerm(variable.name, index, cta))} = {_number(value)}{where}"
 
 
