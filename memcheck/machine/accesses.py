@@ -57,6 +57,7 @@ class Load(Access):
     """`destination`: the register's number, None for the sink; `keep`: what it keeps of the bits."""
 
     is_load = True
+    returns = True
 
     def __init__(
         self,
@@ -129,6 +130,8 @@ class Atomic(Access):
 
     One whose scope holds no other thread is a load and a store that may come apart.
     """
+
+    returns = True
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from memcheck.machine.operations import Move, Operation
 from memcheck.machine.registers import End
 from memcheck.machine.state import ENDED, RUNNING, State, Thread
 from memcheck.machine.units import Unit
+from memcheck.machine.windows import SHARED_SPACES
 from memcheck.ptx.instructions import Instruction
 
 TRAPPED = 3
@@ -239,7 +240,9 @@ class Machine:
         if isinstance(term, RegisterTerm):
             return state.threads[term.thread].registers[self.numbers[term.thread][term.name]] or 0
         variable = self.test.variables[term.variable]
-        region = self.layout.instance(term.variable, term.cta)
+        shared = variable.space in SHARED_SPACES
+        cta = self.levels.ctas[0] if shared and term.cta is None else term.cta
+        region = self.layout.instance(term.variable, cta)
         size = variable.type.size
         return self.layout.read(state.memory, region.physical + term.index * size, size)
 

@@ -63,6 +63,8 @@ class WindowOperation(Operation):
     is_load = False
     is_store = False
     is_marker = False
+    returns = False
+    """Something comes back to the thread, which does not exit before."""
     strong = False
     """Of a scope that includes other threads: stays behind the release fences before it."""
     observes = False

@@ -52,12 +52,14 @@ class Jump(Operation):
 
 
 class End(Operation):
-    """The thread exits; what is in its window is still performed."""
+    """The thread exits once its loads have returned; its stores are still performed."""
 
     falls_through = False
 
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
         del machine
+        if any(entry.operation.returns for entry in state.threads[thread].window):
+            return None
         return state.with_thread(thread, state.threads[thread]._replace(mode=ENDED))
 
 
