@@ -29,6 +29,12 @@ CASES = _named()
 NAMES = tuple(CASES)
 
 
+ASYNCHRONOUS = frozenset(
+    name for name, case in CASES.items() if any(word in case.source.text for word in ("async", "mbarrier", "wgmma"))
+)
+"""Tests with copies or mbarriers: more events, and values that are whole states of objects."""
+
+
 def share(of: int, start: int = 0) -> tuple[str, ...]:
     """Every `of`-th test, from each theme alike."""
     return NAMES[start::of]
