@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memcheck.axiomatic.outcome import State
 from memcheck.expectation import differences
 from memcheck.result import Remark, Result
+
+if TYPE_CHECKING:
+    from memcheck.crossrun import Crossrun
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +20,8 @@ class Report:
 
     `quantifier`: `exists`, `~exists`, `forall`, None without a condition. `unexpected`: sentences where the file
     expects something else of this model, None where it expects nothing. `stopped`: why the search ended early; the
-    verdict is `undecided` only where what was not searched could change it.
+    verdict is `undecided` only where what was not searched could change it. `machine`: what the machine reached, None
+    where it did not run; `unmachined` then says why, if that is worth a word.
     """
 
     file: str
@@ -39,6 +44,13 @@ class Report:
     seconds: float = 0.0
     unexpected: tuple[str, ...] | None = None
     error: str | None = None
+    machine: Crossrun | None = None
+    unmachined: str | None = None
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether the machine reaches a state that the model forbids."""
+        return self.machine is not None and bool(self.machine.refuted)
 
     @property
     def no_final_state(self) -> bool:
@@ -46,9 +58,14 @@ class Report:
 
     @property
     def status(self) -> int:
-        """The exit status of this test alone: 0 holds, 1 does not, 2 error, 3 undecided, outside or nothing ends."""
+        """The exit status of this test alone: 0 holds, 1 does not, 2 error, 3 undecided, outside or nothing ends.
+
+        1 as well where the machine and the model contradict each other.
+        """
         if self.error is not None:
             return 2
+        if self.is_refuted:
+            return 1
         if self.outside or self.undecided is not None or self.no_final_state:
             return 3
         return 1 if self.holds is False else 0
@@ -57,7 +74,7 @@ class Report:
         return dict(zip(self.keys, state, strict=True))
 
 
-def report(result: Result) -> Report:
+def report(result: Result, machine: Crossrun | None = None, unmachined: str | None = None) -> Report:
     test = result.test
     expected = [expectation for expectation in test.expectations if expectation.model == result.model]
     return Report(
@@ -80,6 +97,8 @@ def report(result: Result) -> Report:
         notes=result.notes,
         seconds=result.seconds,
         unexpected=tuple(line for one in expected for line in differences(result, one)) if expected else None,
+        machine=machine,
+        unmachined=unmachined,
     )
 
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memcheck.commands.limits import memory_limit, time_limit
 from memcheck.corpus import Case
-from memcheck.errors import MemcheckError, TooLargeError
+from memcheck.errors import MemcheckError, TooLargeError, UnsupportedError
 
 if TYPE_CHECKING:
+    from memcheck.crossrun import Crossrun
     from memcheck.language.test import Test
     from memcheck.report import Report
+    from memcheck.result import Result
 
 RAISE = "MEMCHECK_RAISE"
 """With this environment variable set, an internal error is raised instead of told in a line; the tests set it."""
@@ -22,7 +24,10 @@ INTERRUPTED = "interrupted"
 
 
 class Settings(NamedTuple):
-    """How tests are decided; `model` is a name or a cat file, `timeout` in seconds and `memory` in MB for each test."""
+    """How tests are decided; `model` is a name or a cat file, `timeout` in seconds and `memory` in MB for each test.
+
+    `machine`: seconds that the machine gets for each test, None where it is left out.
+    """
 
     model: str = "ptx"
     bound: int = 4
@@ -30,6 +35,7 @@ class Settings(NamedTuple):
     memory: int | None = None
     verify: bool = True
     options: frozenset[str] = frozenset()
+    machine: float | None = None
 
 
 class Question(NamedTuple):
@@ -55,7 +61,8 @@ def _in_this_process(questions: Sequence[Question]) -> Iterator[Report]:
 
 
 def was_interrupted(report: Report) -> bool:
-    return report.stopped is not None and INTERRUPTED in report.stopped
+    stopped = report.stopped is not None and INTERRUPTED in report.stopped
+    return stopped or report.unmachined == INTERRUPTED or (report.machine is not None and report.machine.interrupted)
 
 
 def internal_error(fault: BaseException) -> str:
@@ -77,10 +84,16 @@ def decide(question: Question) -> Report:
                 found = _decide(question)
         except KeyboardInterrupt:
             found = _unanswered(question, undecided=INTERRUPTED)
-    if alarm.rang and found.stopped is not None:
-        reason = f"the time limit of {settings.timeout:g} s was reached"
+    return _late(found, f"the time limit of {settings.timeout:g} s was reached") if alarm.rang else found
+
+
+def _late(found: Report, reason: str) -> Report:
+    """A report that the time limit ended, and nobody's interrupt."""
+    if found.stopped is not None:
         found = replace(found, stopped=reason, undecided=found.undecided and reason)
-    return found
+    if found.machine is not None:
+        found = replace(found, machine=replace(found.machine, interrupted=False))
+    return replace(found, unmachined=reason) if found.unmachined == INTERRUPTED else found
 
 
 def _decide(question: Question) -> Report:
@@ -100,7 +113,7 @@ def _decide(question: Question) -> Report:
             verify=settings.verify,
             options=settings.options,
         )
-        return report(result)
+        return report(result, *_on_the_machine(result, settings))
     except TooLargeError as fault:
         return _unanswered(question, test, undecided=str(fault))
     except MemcheckError as fault:
@@ -114,6 +127,26 @@ def _decide(question: Question) -> Report:
         return _unanswered(question, test, error=f"{question.case.source.name}: nested too deeply to be read.")
     except Exception as fault:
         return _unanswered(question, test, error=f"{question.case.source.name}: {internal_error(fault)}")
+
+
+def _on_the_machine(result: Result, settings: Settings) -> tuple[Crossrun | None, str | None]:
+    """What the machine does with a test that is decided, or why it has not run; the verdict stands either way."""
+    if settings.machine is None or result.outside or (result.undecided and INTERRUPTED in result.undecided):
+        return None, None
+    from memcheck.crossrun import crossrun
+
+    try:
+        return crossrun(result, options=settings.options, bound=settings.bound, seconds=settings.machine), None
+    except UnsupportedError as fault:
+        return None, fault.message
+    except MemcheckError as fault:
+        return None, str(fault)
+    except KeyboardInterrupt:
+        return None, INTERRUPTED
+    except MemoryError:
+        return None, "the memory limit was reached"
+    except Exception as fault:
+        return None, internal_error(fault)
 
 
 def _unanswered(

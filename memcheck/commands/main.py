@@ -13,7 +13,14 @@ from importlib import import_module
 from memcheck import __version__
 from memcheck.errors import MemcheckError
 
-COMMANDS = {"run": "run", "compare": "compare", "fmt": "fmt", "list": "listing", "models": "models"}
+COMMANDS = {
+    "run": "run",
+    "simulate": "simulate",
+    "compare": "compare",
+    "fmt": "fmt",
+    "list": "listing",
+    "models": "models",
+}
 """Names of the subcommands and of their modules; one that is named first on the command line is imported alone."""
 
 

@@ -29,6 +29,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="judge by the files' expectations: status 1 where one is missed or missing",
     )
+    machine = parser.add_mutually_exclusive_group()
+    machine.add_argument(
+        "--machine", action="store_true", help="run the machine too, also for several tests or another model"
+    )
+    machine.add_argument("--no-machine", action="store_true", help="leave the machine out")
+    parser.add_argument(
+        "--machine-time",
+        type=shared.positive,
+        default=0.3,
+        metavar="S",
+        help="seconds that the machine gets for each test (default 0.3)",
+    )
     parser.add_argument("--all", action="store_true", help="show all states, however many")
     parser.add_argument("--quiet", action="store_true", help="print only errors; the exit status says the rest")
     parser.add_argument("--no-color", action="store_true", help="plain text, also on a terminal")
@@ -41,8 +53,11 @@ def execute(options: argparse.Namespace) -> int:
     interruptible()
     started = time.monotonic()
     decided = shared.settings(options, options.model)
-    questions = [Question(case, decided) for case in shared.cases(options.files)]
-    number = len(questions)
+    cases = shared.cases(options.files)
+    number = len(cases)
+    if _wants_machine(options, number):
+        decided = decided._replace(machine=options.machine_time)
+    questions = [Question(case, decided) for case in cases]
     show = _format(options, number)
     told = []
     coming = reports(questions, shared.processes(options, number))
@@ -63,8 +78,15 @@ def execute(options: argparse.Namespace) -> int:
     return combined_status(_expected_status(report) if options.expect else report.status for report in told)
 
 
+def _wants_machine(options: argparse.Namespace, number: int) -> bool:
+    """By default for a page on one test, of the model that the machine is built for."""
+    if options.machine or options.no_machine:
+        return bool(options.machine)
+    return number == 1 and options.format != "herd" and options.model == "ptx" and not options.option
+
+
 def _expected_status(report: Report) -> int:
-    return 2 if report.error is not None else 0 if report.unexpected == () else 1
+    return 2 if report.error is not None else 0 if report.unexpected == () and not report.is_refuted else 1
 
 
 def _format(options: argparse.Namespace, number: int) -> Show:

@@ -17,10 +17,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="TEST", help="a file, a folder, a name in the suite, or - for standard input"
     )
     parser.add_argument(
-        "--bound", type=_natural, default=4, metavar="N", help="how often a loop that is no spin goes round (default 4)"
+        "--bound", type=natural, default=4, metavar="N", help="how often a loop that is no spin goes round (default 4)"
     )
-    parser.add_argument("--timeout", type=_positive, metavar="S", help="seconds for each test; then undecided")
-    parser.add_argument("--memory", type=_natural, metavar="MB", help="memory for each test; then undecided")
+    parser.add_argument("--timeout", type=positive, metavar="S", help="seconds for each test; then undecided")
+    parser.add_argument("--memory", type=natural, metavar="MB", help="memory for each test; then undecided")
     parser.add_argument(
         "--option",
         action="append",
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="another reading of the text (`memcheck models` lists them)",
     )
     parser.add_argument("--no-verify", action="store_true", help="do not check each state's witness a second time")
-    parser.add_argument("-j", "--jobs", type=_natural, default=1, metavar="N", help="processes; 0 for one a core")
+    parser.add_argument("-j", "--jobs", type=natural, default=1, metavar="N", help="processes; 0 for one a core")
 
 
 def settings(options: argparse.Namespace, model: str) -> Settings:
@@ -56,13 +56,15 @@ def cases(arguments: Iterable[str]) -> list[Case]:
     return found
 
 
-def _natural(text: str) -> int:
+def natural(text: str) -> int:
+    """An argument that is a number, 0 or more."""
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of this kind: digits only")
     return int(text)
 
 
-def _positive(text: str) -> float:
+def positive(text: str) -> float:
+    """An argument that is a time in seconds."""
     try:
         number = float(text)
     except ValueError:

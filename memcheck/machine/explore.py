@@ -41,13 +41,17 @@ class Reached:
 
 @dataclass(slots=True)
 class Runs:
-    """What random runs came to. `unended`: neither a final state nor a hang within the steps of a run."""
+    """What random runs came to.
+
+    `filtered`: states that the test filters out; `unended`: neither a final state nor a hang within the steps of a run.
+    """
 
     states: Counter[Outcome] = field(default_factory=Counter)
     hangs: int = 0
     traps: int = 0
     unended: int = 0
     steps: int = 0
+    filtered: int = 0
     interrupted: bool = False
 
 
@@ -123,16 +127,27 @@ def _cannot_end(before: list[list[int]], finals: list[int]) -> bool:
     return not all(ends)
 
 
-def runs(test: Test, n: int, seed: int = 0, *, options: Iterable[str] = (), steps: int = STEPS) -> Runs:
-    """`n` runs with steps drawn at random, the same for the same seed.
+def runs(
+    test: Test,
+    n: int,
+    seed: int = 0,
+    *,
+    options: Iterable[str] = (),
+    steps: int = STEPS,
+    seconds: float | None = None,
+) -> Runs:
+    """`n` runs with steps drawn at random, the same for the same seed; fewer where the seconds are over before.
 
     Each run has moods of its own: how likely each unit and thread is to go on, so that some stay far behind.
     """
     machine = Machine(test, options)
     generator = random.Random(seed)
     found = Runs()
+    deadline = None if seconds is None else time.process_time() + seconds
     try:
         for _ in range(n):
+            if deadline is not None and time.process_time() > deadline:
+                break
             _run(machine, generator, found, steps)
     except KeyboardInterrupt:
         found.interrupted = True
@@ -166,6 +181,8 @@ def _run(machine: Machine, generator: random.Random, found: Runs, limit: int) ->
     elif machine.final(state):
         if machine.kept(state):
             found.states[machine.outcome(state)] += 1
+        else:
+            found.filtered += 1
     else:
         found.hangs += 1
 

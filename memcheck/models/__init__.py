@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -47,6 +48,21 @@ def load(name_or_path: str, options: Iterable[str] = frozenset()) -> Model:
     if re.search(r'include\s*"', text):  # what it includes can change
         return _parse(path, text, frozenset(options))
     return _parsed(path, text, frozenset(options), name_or_path in NAMES)
+
+
+@lru_cache(maxsize=16)
+def machine_model(whole: str, direct: str, apart: str) -> Model:
+    """PTX with what the machine does beyond it as further axioms, for threads in certain places (see machine.cat)."""
+    path = os.path.join(FOLDER, "machine.cat")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for name, value in (("whole", whole), ("direct", direct), ("apart", apart)):
+        before, _, rest = text.partition(f"\nlet {name} = ")
+        text = f"{before}\nlet {name} = {value}\n{rest.partition(chr(10))[2]}"
+    with open(os.path.join(FOLDER, "ptx.cat"), encoding="utf-8") as file:
+        source = f"{text}\n{file.read()}"
+    kind = format(zlib.crc32(f"{whole}/{direct}/{apart}".encode()), "08x")
+    return kept(f"machine-{kind}.cat", source, _code(), lambda: _parse(path, text, frozenset()))
 
 
 @lru_cache(maxsize=32)

@@ -35,7 +35,15 @@ def json_object(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "expected": None if report.unexpected is None else not report.unexpected,
         "seconds": round(report.seconds, 6),
+        "machine": _machine(report),
     }
+
+
+def _machine(report: Report) -> dict[str, Any] | None:
+    machine = report.machine
+    if machine is None:
+        return None
+    return {"reached": [report.named(state) for state in machine.reached], "complete": machine.complete}
 
 
 def _names(remarks: tuple[Remark, ...]) -> list[str]:

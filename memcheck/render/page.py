@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memcheck.render.beside import machine_lines
 from memcheck.render.ink import Line, wrap
 from memcheck.render.sentence import sentence
 from memcheck.render.states import LIMIT, MARK, state_table
@@ -23,6 +24,7 @@ def page(report: Report, room: int, everything: bool = False) -> list[Line]:
         _condition(report, room),
         state_table(report, room, None if everything else LIMIT),
         _verdict(report, room),
+        machine_lines(report, room),
         _remarks(report.outside, "?", "doubt", room, everything),
         _remarks(report.flags, "⚑", "flag", room, everything),
         [line for note in report.notes for line in wrap(note, room, [("  note  ", "faint")], style="faint")],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
 from memcheck.axiomatic.outcome import State
 from memcheck.render.ink import Line, wrap
 from memcheck.render.sentence import count
@@ -10,6 +13,19 @@ from memcheck.report import Report
 LIMIT = 40
 """Rows shown unless all are asked for."""
 MARK = "●"
+GAP = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is said beside each state; `cells` are pieces in the order of the states."""
+
+    title: str
+    cells: Sequence[tuple[str, str]]
+
+    @property
+    def width(self) -> int:
+        return max(len(self.title), *(len(text) for text, _ in self.cells))
 
 
 def value(number: int) -> str:
@@ -18,50 +34,85 @@ def value(number: int) -> str:
 
 
 def state_table(report: Report, room: int, limit: int | None = LIMIT) -> list[Line]:
-    """One line a state, those that satisfy the condition marked; at most `limit`, satisfying ones first kept."""
-    if not report.states or not report.keys:
+    """One line a state, those that satisfy the condition marked; at most `limit`, satisfying ones first kept.
+
+    Where the machine has run: its states too, and beside each what the model and the machine say of it.
+    """
+    if not report.keys:
         return []
-    shown = _chosen(report, limit)
-    lines = _table(report, shown, room) or _listing(report, shown, room)
-    hidden = len(report.states) - len(shown)
+    machine = report.machine
+    reached = frozenset(machine.reached) if machine else frozenset()
+    states = tuple(sorted({*report.states, *reached})) if machine else report.states
+    if not states:
+        return []
+    allowed = frozenset(report.states)
+    satisfying = report.satisfying if report.condition else frozenset()
+    shown = chosen(states, satisfying | (reached - allowed), limit)
+    columns = []
+    if machine:
+        unknown = ("forbidden", "bad") if report.complete else ("not found", "doubt")
+        missed = ("not reached", "flag") if machine.complete else ("budget", "doubt")
+        columns = [
+            Column("model", [("allowed", "faint") if state in allowed else unknown for state in shown]),
+            Column("machine", [("reached", "faint") if state in reached else missed for state in shown]),
+        ]
+    lines = table(report.keys, shown, columns, satisfying, room)
+    hidden = len(states) - len(shown)
     if hidden:
-        also = len(report.satisfying) - sum(state in report.satisfying for state in shown)
+        also = len(satisfying) - sum(state in satisfying for state in shown)
         marked = f", {also} of them satisfying" if report.condition else ""
         lines.append([(f"    … and {count(hidden, 'more state')}{marked} (--all shows them)", "faint")])
     return lines
 
 
-def _chosen(report: Report, limit: int | None) -> list[State]:
-    states = list(report.states)
+def chosen(states: Sequence[State], first: Collection[State], limit: int | None) -> list[State]:
+    """At most so many states, those of `first` before others, in their order."""
     if limit is None or len(states) <= limit:
-        return states
-    first = sorted(states, key=lambda state: state not in report.satisfying)[:limit]
-    kept = set(first)
+        return list(states)
+    kept = set(sorted(states, key=lambda state: state not in first)[:limit])
     return [state for state in states if state in kept]
 
 
-def _table(report: Report, shown: list[State], room: int) -> list[Line]:
-    """Empty where it is wider than `room`."""
-    columns = [[value(state[i]) for state in shown] for i in range(len(report.keys))]
-    widths = [max(len(key), *(len(cell) for cell in column)) for key, column in zip(report.keys, columns, strict=True)]
-    if 4 + sum(widths) + 3 * (len(widths) - 1) > room:
-        return []
-    gap = "   "
-    head = gap.join(key.rjust(width) for key, width in zip(report.keys, widths, strict=True))
-    lines: list[Line] = [[("    ", ""), (head, "title")], [("    ", ""), ("─" * len(head), "faint")]]
+def table(
+    keys: Sequence[str], shown: Sequence[State], columns: Sequence[Column], marked: Collection[State], room: int
+) -> list[Line]:
+    """States under their keys, then the columns; a list where that is too wide."""
+    values = [[value(state[i]) for state in shown] for i in range(len(keys))]
+    widths = [max(len(key), *(len(cell) for cell in column)) for key, column in zip(keys, values, strict=True)]
+    all_widths = [*widths, *(column.width for column in columns)]
+    if 4 + sum(all_widths) + len(GAP) * (len(all_widths) - 1) > room:
+        return _listing(keys, shown, columns, marked, room)
+    titles = [key.rjust(width) for key, width in zip(keys, widths, strict=True)]
+    head = GAP.join([*titles, *(column.title.ljust(column.width) for column in columns)])
+    lines: list[Line] = [[("    ", ""), (head.rstrip(), "title")], [("    ", ""), ("─" * len(head), "faint")]]
     for row, state in enumerate(shown):
-        cells = gap.join(column[row].rjust(width) for column, width in zip(columns, widths, strict=True))
-        lines.append([_mark(report, state), (cells, "")])
+        cells = GAP.join(column[row].rjust(width) for column, width in zip(values, widths, strict=True))
+        line: Line = [_mark(state, marked), (cells, "")]
+        for column in columns:
+            text, style = column.cells[row]
+            line += [(GAP, ""), (text, style), (" " * (column.width - len(text)), "")]
+        lines.append(line)
     return lines
 
 
-def _listing(report: Report, shown: list[State], room: int) -> list[Line]:
+def named(keys: Sequence[str], state: State) -> str:
+    """A state in a line."""
+    return "  ".join(f"{key}={value(number)}" for key, number in zip(keys, state, strict=True))
+
+
+def _listing(
+    keys: Sequence[str], shown: Sequence[State], columns: Sequence[Column], marked: Collection[State], room: int
+) -> list[Line]:
     lines = []
-    for state in shown:
-        text = "  ".join(f"{key}={value(number)}" for key, number in zip(report.keys, state, strict=True))
-        lines += wrap(text, room, [_mark(report, state)])
+    for row, state in enumerate(shown):
+        lines += wrap(named(keys, state), room, [_mark(state, marked)])
+        if columns:
+            said: Line = [("      ", "")]
+            for column in columns:
+                said += [(f"{column.title}: ", "faint"), column.cells[row], (GAP, "")]
+            lines.append(said)
     return lines
 
 
-def _mark(report: Report, state: State) -> tuple[str, str]:
-    return (f"  {MARK} ", "mark") if report.condition and state in report.satisfying else ("    ", "")
+def _mark(state: State, marked: Collection[State]) -> tuple[str, str]:
+    return (f"  {MARK} ", "mark") if state in marked else ("    ", "")

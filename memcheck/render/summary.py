@@ -13,7 +13,7 @@ WORDS = ("holds", "fails", "states", "deadlock", "outside", "undecided", "error"
 
 
 def summary_line(report: Report) -> Line:
-    """Verdict, number of states, name, flags, and whether the file expected something else."""
+    """Verdict, number of states, name, flags, how many states the machine reaches, what the file did not expect."""
     words = sentence(report)
     number = f"{len(report.states):>5}" if not report.error else " " * 5
     line: Line = [(f"{words.sign} {words.word:<9}", words.style), (number, "faint"), ("  ", "")]
@@ -21,6 +21,12 @@ def summary_line(report: Report) -> Line:
     names = sorted({remark.name.partition(":")[0] for remark in (*report.flags, *report.outside)})
     if names:
         line += [("  ", ""), (" ".join(f"⚑{name}" for name in names), "flag")]
+    machine = report.machine
+    if report.is_refuted:
+        line += [("  ", ""), ("✗ machine reaches what is forbidden", "bad")]
+    elif machine is not None:
+        more = "" if machine.complete else "+"
+        line += [("  ", ""), (f"machine {len(machine.reached)}{more}", "faint")]
     if report.unexpected:
         line += [("  ", ""), (f"✗ {report.unexpected[0]}", "bad")]
     return line

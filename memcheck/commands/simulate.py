@@ -1,0 +1,173 @@
+"""`memcheck simulate`: run tests on the machine: which final states it reaches, and how.
+
+The model has no part in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from memcheck.commands import settings as shared
+from memcheck.commands.limits import interruptible
+from memcheck.errors import MemcheckError
+
+if TYPE_CHECKING:
+    from memcheck.corpus import Case
+    from memcheck.language.test import Test
+    from memcheck.machine.machine import Machine
+    from memcheck.machine.trace import TraceStep
+    from memcheck.render.simulation import Simulation
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="+", metavar="TEST", help="a file, a folder, a name in the suite, or - for standard input"
+    )
+    parser.add_argument("--runs", type=shared.natural, metavar="N", help="N random runs, instead of all that there are")
+    parser.add_argument("--seed", type=shared.natural, default=0, metavar="S", help="of the random runs (default 0)")
+    parser.add_argument(
+        "--trace", metavar="STATE", help="the shortest run to a final state, such as 'P1:r0=1,P1:r1=0', step by step"
+    )
+    parser.add_argument("--steps", action="store_true", help="with --trace: one step at each Enter, q to end")
+    parser.add_argument(
+        "--budget", type=shared.natural, default=200_000, metavar="N", help="states to tell apart (default 200000)"
+    )
+    parser.add_argument(
+        "--timeout", type=shared.positive, default=60.0, metavar="S", help="seconds for each test (default 60)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--all", action="store_true", help="show all states, however many")
+    parser.add_argument("--no-color", action="store_true", help="plain text, also on a terminal")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """0 all is known, 1 the state of --trace is not reached, 2 an error, 3 a limit or an interrupt came first."""
+    from memcheck.report import combined_status
+
+    if options.steps and options.trace is None:
+        raise MemcheckError("--steps walks through the run that --trace STATE asks for")
+    if options.runs is not None and options.trace is not None:
+        raise MemcheckError("--trace looks for the shortest run among all: leave out --runs")
+    interruptible()
+    cases = shared.cases(options.files)
+    statuses = []
+    for number, case in enumerate(cases):
+        if number and not options.json:
+            sys.stdout.write("\n")
+        try:
+            status, interrupted = _Telling(options, case).tell()
+        except KeyboardInterrupt:
+            status, interrupted = 3, True
+        statuses.append(status)
+        if interrupted:
+            return 3
+    return combined_status(statuses)
+
+
+class _Answer(NamedTuple):
+    status: int
+    interrupted: bool = False
+
+
+class _Telling:
+    """One test, told as the options say."""
+
+    def __init__(self, options: argparse.Namespace, case: Case) -> None:
+        self.options = options
+        self.case = case
+
+    def tell(self) -> _Answer:
+        from memcheck.machine.machine import Machine
+
+        try:
+            test = self.case.parse()
+            machine = Machine(test)
+            if self.options.trace is not None:
+                return self._trace(test, machine)
+            return self._states(machine)
+        except MemcheckError as fault:
+            self._write_error(str(fault))
+        except RecursionError:
+            self._write_error(f"{self.case.source.name}: nested too deeply to be read.")
+        return _Answer(2)
+
+    def _states(self, machine: Machine) -> _Answer:
+        from memcheck.machine.explore import explore, runs
+        from memcheck.render.simulation import explored, ran, simulation_json, simulation_lines
+
+        options = self.options
+        found: Simulation
+        if options.runs is None:
+            found = explored(machine.test, explore(machine, options.budget, options.timeout), options.timeout)
+        else:
+            drawn = runs(machine.test, options.runs, options.seed, seconds=options.timeout)
+            found = ran(machine.test, drawn, options.runs, options.seed)
+        if options.json:
+            sys.stdout.write(simulation_json(found))
+        else:
+            self._write(simulation_lines(found, self._room(), options.all))
+        sys.stdout.flush()
+        done = found.complete or (found.drawn is not None and found.drawn == options.runs)
+        return _Answer(0 if done else 3, found.interrupted)
+
+    def _trace(self, test: Test, machine: Machine) -> _Answer:
+        from memcheck.machine.explore import explore, shortest
+        from memcheck.machine.trace import told
+        from memcheck.render.simulation import not_reached, state_wanted, trace_json, trace_lines
+
+        options = self.options
+        wanted = state_wanted(test, options.trace)
+        run = shortest(machine, wanted.matches, options.budget, options.timeout)
+        if run is not None:
+            steps = told(machine, run)
+            if options.json:
+                sys.stdout.write(trace_json(test, wanted, steps))
+            elif options.steps:
+                return self._walk(test, steps)
+            else:
+                self._write(trace_lines(test, wanted, steps, self._room()))
+            return _Answer(0)
+        found = explore(machine, options.budget, options.timeout)
+        if options.json:
+            sys.stdout.write(trace_json(test, wanted, None, found.complete))
+        else:
+            self._write(not_reached(test, wanted, found, self._room()))
+        return _Answer(1 if found.complete else 3, found.interrupted)
+
+    def _walk(self, test: Test, steps: tuple[TraceStep, ...]) -> _Answer:
+        """Prints a step, waits for a line; at the end of the input the rest follows."""
+        from memcheck.render.trace import trace_head, trace_row, widths
+
+        columns = widths(steps, self._room())
+        self._write([[(test.name, "title")], [], *trace_head(columns)])
+        asking = True
+        for number, step in enumerate(steps):
+            self._write(trace_row(step, columns))
+            sys.stdout.flush()
+            if asking and number + 1 < len(steps):
+                line = sys.stdin.readline()
+                asking = bool(line)
+                if line.strip().lower() in ("q", "quit"):
+                    return _Answer(0)
+        return _Answer(0)
+
+    def _room(self) -> int:
+        from memcheck.render.ink import width
+
+        return width(sys.stdout)
+
+    def _write(self, lines: list[list[tuple[str, str]]]) -> None:
+        from memcheck.render.ink import encodable, paint, wants_colour
+
+        colour = not self.options.no_color and wants_colour(sys.stdout)
+        sys.stdout.write(encodable(paint(lines, colour), sys.stdout))
+
+    def _write_error(self, text: str) -> None:
+        from memcheck.render.simulation import error_json
+
+        if self.options.json:
+            sys.stdout.write(error_json(self.case.source.name, self.case.header, text))
+        else:
+            print(text, file=sys.stderr)

@@ -1,0 +1,190 @@
+"""The model's answer and the machine's side by side: what both know, what only one does, and why.
+
+A state that the machine reaches and the model forbids is a fault of one of the two. One that the model allows and the
+machine does not reach has one of REASONS, which is computed: the model is made as strong as the machine by one axiom
+after the other (models/machine.cat), and the first with which the state is no longer allowed is the reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from memcheck.axiomatic.clauses import OutOfTimeError
+from memcheck.axiomatic.outcome import State
+from memcheck.axiomatic.solve import Limits, is_reachable
+from memcheck.events.unfold import unfold
+from memcheck.language.test import And, Compare, NumberTerm, Prop, Test
+from memcheck.machine.explore import STATES, Reached, explore, shortest
+from memcheck.machine.machine import Machine
+from memcheck.machine.trace import TraceStep, told
+from memcheck.models import load, machine_model
+from memcheck.relations.expression import Model
+from memcheck.result import Result
+
+if TYPE_CHECKING:
+    from memcheck.events.structure import Structure
+
+BUDGET = "budget"
+UNEXPLAINED = "unexplained"
+REASONS: dict[str, str] = {
+    BUDGET: "the time was not enough to explore everything",
+    "racing-writes": "it takes racing writes that come in no order, and the machine's memory has them in one",
+    "own-write": "it takes a load that finds less than its own thread, or its CTA's barrier, has seen written",
+    "thread-order": "it takes an access that does not wait for what the machine's threads wait for",
+    "one-moment": "it takes a write that some threads can see before others",
+    UNEXPLAINED: "for no known reason",
+}
+"""Why the machine does not reach a state that the model allows, in the order in which they are tried."""
+
+SECONDS = 0.3
+"""What `run` gives to the exploration, and again to the reasons."""
+
+PATIENCE = 5.0
+"""Seconds for the story of a contradiction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """A state that the machine reaches and the model forbids.
+
+    `axioms`: each alone, left out, would allow it; empty where it takes several. `trace`: a shortest run to it, empty
+    where the time did not suffice to find one.
+    """
+
+    state: State
+    axioms: tuple[str, ...]
+    trace: tuple[TraceStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossrun:
+    """`reached`: the machine's final states, sorted; `complete`: there are no others.
+
+    `missing`: states that the model allows and the machine does not reach, each with its reason. `hangs` and `traps`:
+    some run of the machine never ends, or ends in undefined behaviour. `interrupted`: it was ended from outside.
+    """
+
+    reached: tuple[State, ...]
+    complete: bool
+    missing: Mapping[State, str]
+    refuted: tuple[Refutation, ...] = ()
+    hangs: bool = False
+    traps: bool = False
+    interrupted: bool = False
+
+
+def crossrun(
+    result: Result, *, options: Iterable[str] = (), bound: int = 4, seconds: float = SECONDS, states: int = STATES
+) -> Crossrun:
+    """Runs the test of a result on the machine. UnsupportedError where the machine has no such instruction."""
+    machine = Machine(result.test)
+    found = explore(machine, states, seconds)
+    return _Comparison(machine, result, frozenset(options), bound).of(found, seconds)
+
+
+class _Comparison:
+    def __init__(self, machine: Machine, result: Result, options: frozenset[str], bound: int) -> None:
+        self.machine = machine
+        self.result = result
+        self.options = options
+        self.bound = bound
+        self.limits = Limits()
+        self._structure: Structure | None = None
+
+    def of(self, found: Reached, seconds: float) -> Crossrun:
+        allowed = set(self.result.states)
+        missing = dict.fromkeys(sorted(allowed - found.states), BUDGET if not found.complete else UNEXPLAINED)
+        refuted: tuple[Refutation, ...] = ()
+        interrupted = found.interrupted
+        try:
+            if self.result.complete:
+                refuted = tuple(self._refuted(state, seconds) for state in sorted(found.states - allowed))
+            if found.complete and missing:
+                model = machine_model(*definitions(self.result.test))
+                self.limits = Limits(time.monotonic() + seconds)
+                missing = {state: self._reason(model, state) for state in missing}
+        except KeyboardInterrupt:
+            interrupted = True
+        return Crossrun(
+            tuple(sorted(found.states)), found.complete, missing, refuted, found.hangs, found.traps, interrupted
+        )
+
+    @property
+    def structure(self) -> Structure:
+        if self._structure is None:
+            self._structure = unfold(self.result.test, self.bound, bytewise="tearing" in self.options)
+        return self._structure
+
+    def _allows(self, model: Model, state: State) -> bool:
+        return is_reachable(self.structure, model, is_state(self.result.test, state), self.limits)
+
+    def _reason(self, model: Model, state: State) -> str:
+        """The first axiom of the machine that forbids the state, with those before it."""
+        own = len(load("ptx").axioms)
+        try:
+            for number in range(own, len(model.axioms)):
+                if not self._allows(replace(model, axioms=model.axioms[: number + 1]), state):
+                    return model.axioms[number].name
+        except OutOfTimeError:
+            return BUDGET
+        return UNEXPLAINED
+
+    def _refuted(self, state: State, seconds: float) -> Refutation:
+        self.limits = Limits(time.monotonic() + PATIENCE)
+        steps = shortest(self.machine, state, seconds=max(seconds, PATIENCE))
+        trace = told(self.machine, steps) if steps is not None else ()
+        return Refutation(state, self._forbidding(state), trace)
+
+    def _forbidding(self, state: State) -> tuple[str, ...]:
+        """The axioms of the result's model of which each forbids the state that the others allow."""
+        model = load(self.result.model, self.options)
+        found = []
+        try:
+            for axiom in model.axioms:
+                others = replace(model, axioms=tuple(one for one in model.axioms if one is not axiom))
+                if self._allows(others, state):
+                    found.append(axiom.name)
+        except OutOfTimeError:
+            return ()
+        return tuple(found)
+
+
+def is_state(test: Test, state: State) -> Prop:
+    """That a final state is this one."""
+    parts = [Compare("==", term, NumberTerm(value)) for term, value in zip(test.observed, state, strict=True)]
+    return And(tuple(parts))
+
+
+@lru_cache(maxsize=64)
+def _placed(shape: tuple[bool, bool, bool, bool, bool]) -> tuple[str, str, str]:
+    several, one_cta, one_cluster, one_gpu, aliased = shape
+    if not several or (one_cta and aliased):  # what is at one address can be stale at another
+        return "0 & M", "0 & M", "0 & ext"
+    scopes = "SYS | GPU" if one_gpu else "SYS"
+    scopes += " | CLUSTER" if one_cluster and one_gpu else ""
+    scopes += " | CTA" if one_cta else ""
+    whole = f"({scopes}) \\ SHARED" if aliased else scopes
+    return whole, "M" if one_cta else "0 & M", "ext \\ scta" if one_gpu else "0 & ext"
+
+
+def definitions(test: Test) -> tuple[str, str, str]:
+    """`whole`, `direct` and `apart` of models/machine.cat for the places of a test's threads."""
+    places = [thread.place for thread in test.threads]
+
+    def one(values: Sequence[int]) -> bool:
+        return len(set(values)) == 1
+
+    aliased = any(variable.aliases is not None or variable.targets for variable in test.variables.values())
+    return _placed(
+        (
+            len(places) > 1,
+            one([place.cta for place in places]),
+            one([place.cluster for place in places]),
+            one([place.gpu for place in places]),
+            aliased,
+        )
+    )

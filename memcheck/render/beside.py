@@ -1,0 +1,55 @@
+"""What the machine says beside the model: states that it should not reach, and those that it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memcheck.crossrun import BUDGET, REASONS, Refutation
+from memcheck.render.ink import Line, wrap
+from memcheck.render.sentence import count
+from memcheck.render.states import named
+from memcheck.render.trace import trace_table
+from memcheck.report import Report
+
+
+def machine_lines(report: Report, room: int) -> list[Line]:
+    """Nothing where the two agree."""
+    if report.unmachined is not None:
+        return wrap(f"not run: {report.unmachined}", room, [("  machine  ", "faint")], style="faint")
+    machine = report.machine
+    if machine is None:
+        return []
+    lines: list[Line] = []
+    for refutation in machine.refuted:
+        lines += _refutation(report, refutation, room)
+    for reason, why in REASONS.items():
+        number = sum(one == reason for one in machine.missing.values())
+        if number:
+            lines += _reason(number, reason, why, room)
+    if machine.traps:
+        text = "some run ends in undefined behaviour"
+        lines += wrap(text, room, [("  machine  ", "faint")], style="faint")
+    return lines
+
+
+def _reason(number: int, reason: str, why: str, room: int) -> list[Line]:
+    verb = "is" if number == 1 else "are"
+    if reason == BUDGET:
+        text = f"{count(number, 'allowed state')} {verb} not reached so far: {why} (--machine-time)"
+    else:
+        text = f"{count(number, 'allowed state')} {verb} not reached, {reason}: {why}"
+    return wrap(text, room, [("  machine  ", "faint")], style="faint")
+
+
+def _refutation(report: Report, refutation: Refutation, room: int) -> list[Line]:
+    state = named(report.keys, refutation.state)
+    text = f"reaches a state that the model forbids: {state}. One of the two is wrong: please report this test."
+    lines = wrap(text, room, [("✗ machine", "bad"), ("  ", "")], [("    ", "")])
+    lines += wrap(f"Forbidden by {_axioms(refutation.axioms)}.", room, [("    ", "")])
+    return [*lines, [], *trace_table(refutation.trace, room), []] if refutation.trace else [*lines, []]
+
+
+def _axioms(axioms: Sequence[str]) -> str:
+    if not axioms:
+        return "several axioms, each of which suffices"
+    return axioms[0] if len(axioms) == 1 else f"{', '.join(axioms[:-1])} and {axioms[-1]} together"
