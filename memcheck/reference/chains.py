@@ -1,7 +1,8 @@
 """The writes to each mbarrier in their order, and what the object goes through (ISA 9.7.15.16).
 
 Operations on one object are atomic and totally ordered: each reads what the one before it left. Ordinary writes of its
-bytes come between them. A wait reads what any of them left.
+bytes come between them, as if none raced with an operation; where one does, the verdict is outside (`lifetimes`) and
+other values that it could bring do not matter. A wait reads what any of these writes left.
 """
 
 from __future__ import annotations
