@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memcheck.language.test import Variable
-from memcheck.machine import barriers, collectives, grids, instructions, registers
+from memcheck.language.test import Variable, VariableKind
+from memcheck.machine import asynchronous as later
+from memcheck.machine import barriers, collectives, grids, instructions, mbarriers, registers
 from memcheck.machine.instructions import Sizes
 from memcheck.machine.lowering import Lower
 from memcheck.machine.machine import Machine
@@ -24,7 +25,6 @@ LOWERINGS: dict[type[ptx.Instruction], Lower] = {
     ptx.Atom: instructions.atom,
     ptx.Multimem: instructions.multimem,
     ptx.Fence: instructions.fence,
-    ptx.ProxyFence: instructions.proxy_fence,
     ptx.Barrier: barriers.barrier,
     ptx.ClusterBarrier: barriers.cluster_barrier,
     ptx.WarpBarrier: barriers.warp_barrier,
@@ -34,6 +34,7 @@ LOWERINGS: dict[type[ptx.Instruction], Lower] = {
     ptx.Branch: registers.branch,
     ptx.Exit: registers.leave,
     ptx.Nop: registers.nop,
+    **later.LOWERINGS,
 }
 
 SIZES: dict[type[ptx.Instruction], Sizes] = {
@@ -41,6 +42,7 @@ SIZES: dict[type[ptx.Instruction], Sizes] = {
     ptx.Store: instructions.scalar,
     ptx.Atom: instructions.scalar,
     ptx.Multimem: instructions.scalar,
+    **later.SIZES,
 }
 
 UNITS: list[Callable[[Machine], Unit | None]] = [
@@ -48,10 +50,12 @@ UNITS: list[Callable[[Machine], Unit | None]] = [
     barriers.cluster_barriers,
     collectives.collectives,
     grids.grids,
+    later.engine,
 ]
 
 
 def word(variable: Variable, number: int) -> int:
     """The initial value of one element of a variable, from the number in its declaration."""
-    del variable
+    if variable.kind is VariableKind.MBARRIER:
+        return mbarriers.Word(number, number).encode()
     return number
