@@ -8,14 +8,14 @@ after the other (models/machine.cat), and the first with which the state is no l
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memcheck.axiomatic.clauses import OutOfTimeError
 from memcheck.axiomatic.outcome import State
-from memcheck.axiomatic.solve import Limits, is_reachable
+from memcheck.axiomatic.solve import Limits, are_reachable
 from memcheck.events.unfold import unfold
 from memcheck.language.test import And, Compare, NumberTerm, Prop, Test
 from memcheck.machine.explore import STATES, Reached, explore, shortest
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BUDGET = "budget"
 UNEXPLAINED = "unexplained"
 REASONS: dict[str, str] = {
-    BUDGET: "the time was not enough to explore everything",
+    BUDGET: "the time was not enough to explore everything, or to find a reason",
     "racing-writes": "it takes racing writes that come in no order, and the machine's memory has them in one",
     "own-write": "it takes a load that finds less than its own thread, or its CTA's barrier, has seen written",
     "thread-order": "it takes an access that does not wait for what the machine's threads wait for",
@@ -97,16 +97,14 @@ class _Comparison:
 
     def of(self, found: Reached, seconds: float) -> Crossrun:
         allowed = set(self.result.states)
-        missing = dict.fromkeys(sorted(allowed - found.states), BUDGET if not found.complete else UNEXPLAINED)
+        missing = dict.fromkeys(sorted(allowed - found.states), BUDGET)
         refuted: tuple[Refutation, ...] = ()
         interrupted = found.interrupted
         try:
             if self.result.complete:
                 refuted = tuple(self._refuted(state, seconds) for state in sorted(found.states - allowed))
             if found.complete and missing:
-                model = machine_model(*definitions(self.result.test))
-                self.limits = Limits(time.monotonic() + seconds)
-                missing = {state: self._reason(model, state) for state in missing}
+                self._explain(missing, seconds)
         except KeyboardInterrupt:
             interrupted = True
         return Crossrun(
@@ -119,19 +117,29 @@ class _Comparison:
             self._structure = unfold(self.result.test, self.bound, bytewise="tearing" in self.options)
         return self._structure
 
-    def _allows(self, model: Model, state: State) -> bool:
-        return is_reachable(self.structure, model, is_state(self.result.test, state), self.limits)
+    def _allows(self, model: Model, states: Sequence[State]) -> Iterator[bool]:
+        """Of each state, whether the model does."""
+        if self.limits.deadline is not None and time.monotonic() > self.limits.deadline:
+            raise OutOfTimeError
+        props = [is_state(self.result.test, state) for state in states]
+        return are_reachable(self.structure, model, props, self.limits)
 
-    def _reason(self, model: Model, state: State) -> str:
-        """The first axiom of the machine that forbids the state, with those before it."""
-        own = len(load("ptx").axioms)
+    def _explain(self, missing: dict[State, str], seconds: float) -> None:
+        """Sets the reason of each state: the first axiom of the machine that forbids it, with those before it."""
+        model = machine_model(*definitions(self.result.test))
+        self.limits = Limits(time.monotonic() + seconds)
+        left = list(missing)
         try:
-            for number in range(own, len(model.axioms)):
-                if not self._allows(replace(model, axioms=model.axioms[: number + 1]), state):
-                    return model.axioms[number].name
+            for number in range(len(load("ptx").axioms), len(model.axioms)):
+                stronger = replace(model, axioms=model.axioms[: number + 1])
+                allowed = list(zip(left, self._allows(stronger, left)))
+                missing.update((state, model.axioms[number].name) for state, is_allowed in allowed if not is_allowed)
+                left = [state for state, is_allowed in allowed if is_allowed]
+                if not left:
+                    return
         except OutOfTimeError:
-            return BUDGET
-        return UNEXPLAINED
+            return
+        missing.update(dict.fromkeys(left, UNEXPLAINED))
 
     def _refuted(self, state: State, seconds: float) -> Refutation:
         self.limits = Limits(time.monotonic() + PATIENCE)
@@ -146,7 +154,7 @@ class _Comparison:
         try:
             for axiom in model.axioms:
                 others = replace(model, axioms=tuple(one for one in model.axioms if one is not axiom))
-                if self._allows(others, state):
+                if next(self._allows(others, [state])):
                     found.append(axiom.name)
         except OutOfTimeError:
             return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from memcheck.axiomatic.axioms import FlagLiteral
@@ -45,15 +45,22 @@ def solve(
 
 def is_reachable(structure: Structure, model: Model, prop: Prop, limits: Limits = NO_LIMITS) -> bool:
     """Whether some ending, filtered execution ends in a state with the property: one query, no enumeration."""
+    return next(iter(are_reachable(structure, model, (prop,), limits)))
+
+
+def are_reachable(
+    structure: Structure, model: Model, props: Sequence[Prop], limits: Limits = NO_LIMITS
+) -> Iterator[bool]:
+    """The same of several properties, one query each."""
     encoding = Encoding(structure, analyse(structure), model, ending=True)
-    wanted = [encoding.finals.truth(prop)]
+    queries = [[encoding.finals.truth(prop)] for prop in props]
     if structure.test.filter is not None:
-        wanted.append(encoding.finals.truth(structure.test.filter))
+        kept = encoding.finals.truth(structure.test.filter)
+        queries = [[*query, kept] for query in queries]
     encoding.settle()
-    if FALSE in wanted:
-        return False
     with Session(encoding.clauses, limits.deadline, limits.memory) as session:
-        return session.holds(wanted)
+        for query in queries:
+            yield FALSE not in query and session.holds(query)
 
 
 class _Search:
