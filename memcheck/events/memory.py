@@ -124,8 +124,7 @@ class _Layout:
         self.regions.extend(regions)
         return regions
 
-    def _bases(self, variable: Variable, size: int) -> list[tuple[int, int | None]]:
-        align = variable.align or max(1, variable.type.size)
+    def _bases(self, variable: Variable, size: int, align: int) -> list[tuple[int, int | None]]:
         if variable.space in (Space.SHARED_CTA, Space.SHARED_CLUSTER):
             offset = self._advance("shared", align, size)
             return [(SHARED_BASE + (i << SHARED_BITS) + offset, cta) for i, cta in enumerate(self.ctas)]
@@ -135,7 +134,7 @@ class _Layout:
         size, width = variable.size, variable.type.size
         described = self._described(variable)
         regions = []
-        for base, cta in self._bases(variable, size):
+        for base, cta in self._bases(variable, size, variable.align or max(1, variable.type.size)):
             regions.append(Region(variable.name, base, size, base, variable.space, cta))
             self.initial.update(enumerate(described, base))
             for element, number in enumerate(variable.init if variable.map is None else ()):
@@ -158,7 +157,9 @@ class _Layout:
         size = targets[0].size
         if variable.proxy is not Proxy.GENERIC:
             return tuple(Region(variable.name, t.base, size, t.physical, t.space, t.cta) for t in targets)
-        bases = {cta: base for base, cta in self._bases(variable, size)}
+        # another page of the same memory: aligned as what it names
+        align = targets[0].base & -targets[0].base
+        bases = {cta: base for base, cta in self._bases(variable, size, align)}
         return tuple(Region(variable.name, bases[t.cta], size, t.physical, t.space, t.cta) for t in targets)
 
     def _multimem(self, variable: Variable) -> tuple[Region, ...]:
