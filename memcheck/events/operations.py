@@ -90,14 +90,7 @@ def transact(
     before = draft.events[read].value
     assert before is not None
     live = phase.is_live(values, before)
-    if arrivals is not None and transactions is not None:
-        # the bytes are expected before the arrival, and that can complete a phase
-        expected = phase.step(values, before, transactions=transactions)
-        change = phase.both(
-            values, expected, lambda word: phase.step(values, word, arrivals=arrivals, more=more, fewer=fewer)
-        )
-    else:
-        change = phase.step(values, before, arrivals=arrivals, more=more, fewer=fewer, transactions=transactions)
+    change = phase.step(values, before, arrivals=arrivals, more=more, fewer=fewer, transactions=transactions)
     write = step.event(
         Kind.WRITE, access_tags(Kind.WRITE, sem, scope, Proxy.GENERIC, (*every, *flags)), address=word,
         size=phase.SIZE, value=values.ite(live, change.word, values.const(0, phase.WORD)), sem=sem, scope=scope,

@@ -6,7 +6,6 @@ arrivals (20 bits) and the tx-count (21 bits, two's complement). 0 is memory tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from memcheck.events.value import Value, Values
@@ -77,14 +76,6 @@ class Step(NamedTuple):
     word: Value
     completes: Value
     overflows: Value
-
-
-def both(values: Values, first: Step, then: Callable[[Value], Step]) -> Step:
-    """One operation that takes two steps, the second on what the first leaves."""
-    second = then(first.word)
-    lost = values.either(first.overflows, second.overflows)
-    completes = values.both(values.either(first.completes, second.completes), values.negate(lost))
-    return Step(values.ite(lost, values.const(0, WORD), second.word), completes, lost)
 
 
 def step(

@@ -68,6 +68,12 @@ def test_phases(init, steps, phases):
     [
         ("mov.u32 r1, 2; mbarrier.arrive.b64 _, [m], r1;", "range"),
         ("mbarrier.arrive_drop.b64 _, [m];", "range"),
+        # with nothing pending and 16 bytes too many an expect_tx would complete the phase, but an arrive.expect_tx is
+        # one arrival too many: both its changes are made at once (an H200 does so)
+        (
+            "mbarrier.complete_tx.b64 [m], 16; mbarrier.arrive.b64 _, [m]; mbarrier.arrive.expect_tx.b64 _, [m], 16;",
+            "range",
+        ),
         ("mbarrier.inval.b64 [m]; mbarrier.arrive.b64 _, [m];", "not initialised"),
         ("mbarrier.init.b64 [m], 1;", "live"),
         ("mbarrier.arrive.noComplete.b64 rd1, [m], 1;", "noComplete"),
