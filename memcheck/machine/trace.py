@@ -81,7 +81,7 @@ def _is_stale(machine: Machine, before: State, after: State, thread: int) -> boo
     gone = [entry for entry in old.window if entry not in new.window]
     if len(gone) != 1:
         return False
-    load, location, _ = gone[0]
+    load, location = gone[0].operation, gone[0].location
     if not isinstance(load, Load) or location is None or load.destination is None:
         return False
     if forwarding(old.window, old.window.index(gone[0])) is not None:

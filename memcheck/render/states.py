@@ -107,9 +107,9 @@ def _listing(
     for row, state in enumerate(shown):
         lines += wrap(named(keys, state), room, [_mark(state, marked)])
         if columns:
-            said: Line = [("      ", "")]
+            said: Line = [("    ", "")]
             for column in columns:
-                said += [(f"{column.title}: ", "faint"), column.cells[row], (GAP, "")]
+                said += [(f"{column.title}: ", "faint"), column.cells[row], ("  ", "")]
             lines.append(said)
     return lines
 

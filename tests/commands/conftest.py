@@ -91,7 +91,7 @@ def check(test, model="ptx", *, bound=4, timeout=None, memory=None, verify=True,
     )
 
 
-def crossrun(result, *, options=(), bound=4, seconds=0.3):
+def crossrun(result, *, seconds, **_):
     """The machine reaches what the model allows, unless the name says something else."""
     words = result.test.name.split("+")
     if "foreign" in words:
@@ -100,7 +100,7 @@ def crossrun(result, *, options=(), bound=4, seconds=0.3):
         raise KeyboardInterrupt
     reached, missing, refuted = result.states, {}, ()
     if "short" in words:
-        reached, missing = reached[:1], {state: "one-moment" for state in reached[1:]}
+        reached, missing = reached[:1], dict.fromkeys(reached[1:], "one-moment")
     if "refutes" in words:
         reached = tuple(sorted({*reached, (7, 7)}))
         step = TraceStep(1, "thread", "P0", f"st [x], 7 within {seconds} s", ("x = 7",))
