@@ -35,7 +35,7 @@ REASONS: dict[str, str] = {
     "racing-writes": "it takes racing writes that come in no order, and the machine's memory has them in one",
     "own-write": "it takes a load that finds less than its own thread, or its CTA's barrier, has seen written",
     "thread-order": "it takes an access that does not wait for what the machine's threads wait for",
-    "one-moment": "it takes a write that some threads can see before others",
+    "write-order": "it takes writes that reach memory in another order than their threads let them go",
     UNEXPLAINED: "for no known reason",
 }
 """Why the machine does not reach a state that the model allows, in the order in which they are tried."""
@@ -103,7 +103,7 @@ class _Comparison:
         try:
             if self.result.complete:
                 refuted = tuple(self._refuted(state, seconds) for state in sorted(found.states - allowed))
-            if found.complete and missing:
+            if found.complete and missing and self.result.complete:
                 self._explain(missing, seconds)
         except KeyboardInterrupt:
             interrupted = True

@@ -100,7 +100,7 @@ def crossrun(result, *, seconds, **_):
         raise KeyboardInterrupt
     reached, missing, refuted = result.states, {}, ()
     if "short" in words:
-        reached, missing = reached[:1], dict.fromkeys(reached[1:], "one-moment")
+        reached, missing = reached[:1], dict.fromkeys(reached[1:], "write-order")
     if "refutes" in words:
         reached = tuple(sorted({*reached, (7, 7)}))
         step = TraceStep(1, "thread", "P0", f"st [x], 7 within {seconds} s", ("x = 7",))

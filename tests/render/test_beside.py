@@ -17,7 +17,7 @@ from memcheck.render.trace import trace_table
 from tests.render import samples
 
 AGREED = replace(samples.MP, machine=Crossrun(samples.MP.states, True, {}))
-SHORT = replace(samples.MP, machine=Crossrun(((0, 0),), True, {(0, 1): "one-moment", (1, 1): "thread-order"}))
+SHORT = replace(samples.MP, machine=Crossrun(((0, 0),), True, {(0, 1): "write-order", (1, 1): "thread-order"}))
 PARTIAL = replace(samples.MP, machine=Crossrun(((0, 0),), False, {(0, 1): "budget", (1, 1): "budget"}))
 STEPS = (
     TraceStep(0, "", "", "the threads start", ("P0 has issued 2 accesses",)),
@@ -54,7 +54,7 @@ def test_both_answers_stand_beside_the_states():
 def test_what_is_not_reached_has_its_reason():
     text = shown(SHORT)
     assert "        0       1   allowed   not reached\n" in text
-    assert "machine  1 allowed state is not reached, one-moment: " in text
+    assert "machine  1 allowed state is not reached, write-order: " in text
     assert "machine  1 allowed state is not reached, thread-order: " in text
     text = shown(PARTIAL)
     assert "        0       1   allowed   budget\n" in text

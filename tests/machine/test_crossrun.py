@@ -1,0 +1,112 @@
+"""The model and the machine side by side: contradictions are found, and what is missing has a true reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memcheck.checker import check
+from memcheck.corpus import find
+from memcheck.crossrun import BUDGET, REASONS, UNEXPLAINED, crossrun, definitions
+from memcheck.errors import UnsupportedError
+from memcheck.machine import simulate
+from memcheck.models import load, machine_model
+
+ENOUGH = 60.0
+
+
+def suite_test(name):
+    return next(case.parse() for case in find(name) if case.name == name)
+
+
+def test_where_both_agree_nothing_is_missing():
+    found = crossrun(check(suite_test("MP+rlx+rlx")), seconds=ENOUGH)
+    assert (found.complete, dict(found.missing), found.refuted) == (True, {}, ())
+    assert found.reached == ((0, 0), (0, 1), (1, 0), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "reason"),
+    [
+        ("LB+acq-only", (1, 1), "thread-order"),
+        ("LB+rel-only", (1, 1), "thread-order"),
+        ("LB+fake-data", (1, 1), "thread-order"),
+        ("2+2W+rel", (1, 1), "write-order"),
+        ("CoWR+weak", (2, 1), "own-write"),
+    ],
+)
+def test_what_is_missing_has_its_reason(name, state, reason):
+    found = crossrun(check(suite_test(name)), seconds=ENOUGH)
+    assert dict(found.missing) == {state: reason}
+
+
+def test_a_search_that_did_not_end_is_no_reason_but_that():
+    found = crossrun(check(suite_test("SB-ring-6+fence.sc")), states=100, seconds=ENOUGH)
+    assert found.complete is False
+    assert set(found.missing.values()) == {BUDGET}
+    found = crossrun(check(suite_test("LB+acq-only")), seconds=1e-9)
+    assert set(found.missing.values()) <= {BUDGET}
+
+
+def test_what_the_model_forbids_and_the_machine_reaches_is_told_with_its_run():
+    result = check(suite_test("MP+rlx+rlx"))
+    wrong = replace(result, states=tuple(state for state in result.states if state != (1, 0)))
+    (refutation,) = crossrun(wrong, seconds=ENOUGH).refuted
+    assert refutation.state == (1, 0)
+    assert len(refutation.trace) == 5
+    assert "P1:r1 = 0" in refutation.trace[-1].changes or "P1:r0 = 1" in refutation.trace[-1].changes
+
+
+def test_the_axioms_that_forbid_a_state_are_those_without_which_it_is_allowed():
+    weak = check(suite_test("SB+rlx"), "sc")
+    (refutation,) = crossrun(weak, seconds=ENOUGH).refuted
+    assert refutation.state == (0, 0)
+    assert refutation.axioms == ("sequential-consistency",)
+
+
+def test_a_search_of_the_model_that_did_not_end_contradicts_nothing():
+    result = check(suite_test("MP+rlx+rlx"))
+    cut = replace(result, states=result.states[:1], complete=False)
+    assert crossrun(cut, seconds=ENOUGH).refuted == ()
+
+
+def test_what_the_machine_cannot_execute_is_said():
+    test = next(iter(unsupported()), None)
+    if test is None:
+        pytest.skip("the machine executes the whole suite")
+    with pytest.raises(UnsupportedError):
+        crossrun(check(test))
+
+
+def unsupported():
+    for case in find("litmus/async"):
+        test = case.parse()
+        try:
+            simulate(test, budget_states=1)
+        except UnsupportedError:
+            yield test
+
+
+def test_the_reasons_are_the_axioms_of_the_machine():
+    model = machine_model("SYS | GPU", "0 & M", "ext \\ scta")
+    added = [axiom.name for axiom in model.axioms[len(load("ptx").axioms) :]]
+    assert [BUDGET, *added, UNEXPLAINED] == list(REASONS)
+
+
+@pytest.mark.parametrize("theme", ["classic/MP.table", "classic/IRIW.table", "classic/WRC.table", "isa", "rmw"])
+def test_the_machine_keeps_its_own_axioms(theme):
+    """A reason is true only if the machine never does what its axiom forbids."""
+    told = 0
+    for case in find(f"litmus/{theme}"):
+        test = case.parse()
+        try:
+            reached = simulate(test, seconds=1.0).states
+        except UnsupportedError:
+            continue
+        result = check(test, machine_model(*definitions(test)), verify=False, timeout=10)
+        if result.outside or not result.complete:
+            continue
+        assert reached <= set(result.states), test.name
+        told += 1
+    assert told
