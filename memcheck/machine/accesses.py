@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from memcheck.machine.levels import ALONE
+from memcheck.machine.levels import ALONE, GPU
 from memcheck.machine.operations import Move, Source, WindowOperation, without
 from memcheck.machine.state import Entry, Location, State
 from memcheck.ptx.qualifiers import Proxy
@@ -32,6 +32,7 @@ class Access(WindowOperation):
         self.level = level
         self.proxy = proxy
         self.strong = level > ALONE
+        self.hands_on = level >= GPU and not self.is_load
         self.check: Callable[[int], bool] = lambda _address: True
         """Whether the whole access, of which this is an element, may go to an address."""
         self.values: tuple[Source, ...] = ()
@@ -44,8 +45,12 @@ class Access(WindowOperation):
         if location is None:
             return machine.trap(state, thread)
         values = tuple(value(registers) for value in self.values)
-        entry = Entry(self, location, values)
-        here = here._replace(pc=here.pc + 1, registers=self.claimed(registers), window=(*here.window, entry))
+        released = here.released
+        if self.releases and self.level >= GPU:
+            released |= {location.view}
+        releases = self.level >= GPU and not self.is_load and not released.isdisjoint((-1, location.view))
+        window = (*here.window, Entry(self, location, values, releases))
+        here = here._replace(pc=here.pc + 1, registers=self.claimed(registers), window=window, released=released)
         return state.with_thread(thread, here)
 
     def claimed(self, registers: tuple[int | None, ...]) -> tuple[int | None, ...]:
@@ -54,9 +59,13 @@ class Access(WindowOperation):
 
 
 class Load(Access):
-    """`destination`: the register's number, None for the sink; `keep`: what it keeps of the bits."""
+    """`destination`: the register's number, None for the sink; `keep`: what it keeps of the bits.
+
+    `noted`: what a unit makes of the load's having returned a value.
+    """
 
     is_load = True
+    noted: Callable[[State, int, Load, Location, int], State] | None = None
     returns = True
 
     def __init__(
@@ -74,7 +83,7 @@ class Load(Access):
         self.destination = destination
         self.keep = keep
         self.observes = self.strong
-        self.acquires = acquires and self.strong
+        self.acquires = self.uses_seen = acquires and self.strong
 
     def claimed(self, registers: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return _set(registers, self.destination, None)
@@ -99,11 +108,15 @@ class Load(Access):
         self, _before: State, machine: Machine, state: State, thread: int, position: int, value: int
     ) -> State:
         here = state.threads[thread]
+        location = here.window[position].location
+        assert location is not None
         registers = _set(here.registers, self.destination, self.keep(value))
         here = here._replace(registers=registers, window=without(here.window, position))
         state = state.with_thread(thread, here)
         if self.acquires:
-            state = machine.memory.acquire(state, thread, self.level)
+            state = machine.memory.acquire_at(state, thread, self.level, location)
+        if self.noted is not None:
+            state = self.noted(state, thread, self, location, value)
         return machine.settle(state, (thread,))
 
 
@@ -121,7 +134,8 @@ class Store(Access):
         entry = here.window[position]
         assert entry.location is not None
         state = state.with_thread(thread, here._replace(window=without(here.window, position)))
-        state = machine.memory.write(state, thread, entry.location, entry.values[0], self.strong)
+        memory = machine.memory
+        state = memory.write(state, thread, entry.location, entry.values[0], self.strong, self.level, entry.releases)
         return machine.settle(state, (thread,))
 
 
@@ -152,7 +166,7 @@ class Atomic(Access):
         self.keep = keep
         self.function = function
         self.observes = self.strong and not is_red
-        self.acquires = acquires and self.observes
+        self.acquires = self.uses_seen = acquires and self.observes
         self.write = Store(address, size, ALONE, proxy, fixed)
 
     def claimed(self, registers: tuple[int | None, ...]) -> tuple[int | None, ...]:
@@ -172,7 +186,9 @@ class Atomic(Access):
                 self._move(machine, after, thread, position, old, self.function(old, operands))
                 for old, after in memory.read(state, thread, location, ALONE)
             ]
-        found = memory.update(state, thread, location, self.level, lambda old: self.function(old, operands))
+        found = memory.update(
+            state, thread, location, self.level, lambda old: self.function(old, operands), entry.releases, self.observes
+        )
         return [self._move(machine, after, thread, position, old, None) for old, after in found]
 
     def _move(self, machine: Machine, state: State, thread: int, position: int, old: int, left: int | None) -> Move:
@@ -184,16 +200,18 @@ class Atomic(Access):
     ) -> State:
         here = state.threads[thread]
         window = here.window
+        location = window[position].location
+        assert location is not None
         if left is None:
             window = without(window, position)
         else:
             self.write.text = self.text
-            entry = Entry(self.write, window[position].location, (left,))
+            entry = Entry(self.write, location, (left,))
             window = (*window[:position], entry, *window[position + 1 :])
         here = here._replace(registers=_set(here.registers, self.destination, self.keep(old)), window=window)
         state = state.with_thread(thread, here)
         if self.acquires:
-            state = machine.memory.acquire(state, thread, self.level)
+            state = machine.memory.acquire_at(state, thread, self.level, location)
         return machine.settle(state, (thread,))
 
 
@@ -221,9 +239,9 @@ def forwarding(window: tuple[Entry, ...], position: int) -> int | None:
 
 def held_up(window: tuple[Entry, ...], position: int) -> bool:
     """Whether something older in the window has to come first."""
-    operation, wanted, _ = window[position]
+    operation, wanted, _, _ = window[position]
     for i in range(position - 1, -1, -1):
-        earlier, location, _ = window[i]
+        earlier, location, _, _ = window[i]
         if location is None:
             if earlier.is_marker and operation.strong and not operation.is_load:
                 return True

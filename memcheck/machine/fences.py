@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memcheck.machine.levels import ALONE, SYSTEM
+from memcheck.machine.levels import ALONE, GPU, SYSTEM
 from memcheck.machine.operations import Operation, WindowOperation
 from memcheck.machine.state import Entry, State
 from memcheck.ptx.qualifiers import Proxy
@@ -29,12 +29,16 @@ class Release(WindowOperation):
 
     is_marker = True
 
-    def __init__(self, level: int) -> None:
+    def __init__(self, level: int, fence: bool = False) -> None:
         self.level = level
+        self.releases = fence
 
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
         state = passed(state, thread)
         here = state.threads[thread]
+        if self.releases and self.level >= GPU:
+            here = here._replace(released=here.released | {-1})
+            state = state.with_thread(thread, here)
         if not here.window:
             return machine.memory.marker(state, thread, self.level)
         return state.with_thread(thread, here._replace(window=(*here.window, Entry(self, None))))
@@ -43,26 +47,34 @@ class Release(WindowOperation):
 class Acquire(Operation):
     """Waits for strong loads in flight, then empties the caches."""
 
+    uses_seen = True
+
     def __init__(self, level: int) -> None:
         self.level = level
 
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
         if any(entry.operation.observes for entry in state.threads[thread].window):
             return None
-        return machine.memory.acquire(passed(state, thread), thread, self.level)
+        return machine.memory.acquire_seen(passed(state, thread), thread, self.level)
 
 
 class Everything(Operation):
     """fence.sc: the window is empty and nothing is held below the level."""
 
+    uses_seen = True
+
     def __init__(self, level: int) -> None:
         self.level = level
+        self.hands_on = self.in_order = level >= GPU
 
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
         memory = machine.memory
         if state.threads[thread].window or not memory.flushed(state, memory.levels.sm[thread], self.level):
             return None
-        return memory.acquire(passed(state, thread), thread, self.level)
+        here = state.threads[thread]
+        if self.level >= GPU:
+            here = here._replace(released=here.released | {-1})
+        return memory.acquire_in_order(passed(state.with_thread(thread, here), thread), thread, self.level)
 
 
 class ProxyFence(Operation):

@@ -190,6 +190,7 @@ def store(lowering: Lowering, instruction: Instruction) -> None:
             source, check, fixed = target.element((i * type.lanes + k) * size)
             access = Store(source, size, level, instruction.proxy, fixed)
             access.values = (_lane(lowering, operand, type, k),)
+            access.releases = instruction.sem in _RELEASING
             _add(lowering, access, check, instruction)
 
 
@@ -225,6 +226,7 @@ def atom(lowering: Lowering, instruction: Instruction) -> None:
                 instruction.sem in _ACQUIRING, instruction.is_red,
             )  # fmt: skip
             access.values = values
+            access.releases = instruction.sem in _RELEASING
             _add(lowering, access, check, instruction)
         _joined(lowering, destinations[i], parts, type, instruction)
 
@@ -268,6 +270,7 @@ def multimem(lowering: Lowering, instruction: Instruction) -> None:
                         source, size, level, Proxy.GENERIC, fixed, None, lambda value: value,
                         _function(instruction.op, type, instruction), False, True,
                     )  # fmt: skip
+                access.releases = instruction.sem in _RELEASING
                 if kind is not ptx.MultimemKind.LD_REDUCE:
                     access.values = (_lane(lowering, instruction.sources[i], type, k),)
                 _add(lowering, access, _shifted(check, (copy + 1) * MULTIMEM_STRIDE), instruction)
@@ -321,7 +324,7 @@ def fence(lowering: Lowering, instruction: Instruction) -> None:
     if instruction.sem in _ACQUIRING:
         lowering.add(Acquire(level), instruction)
     if instruction.sem in _RELEASING:
-        lowering.add(Release(level), instruction)
+        lowering.add(Release(level, True), instruction)
 
 
 def proxy_fence(lowering: Lowering, instruction: Instruction) -> None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from memcheck.language.condition import satisfies
 from memcheck.language.test import Observable, RegisterTerm, Test
-from memcheck.machine.accesses import held_up
+from memcheck.machine.accesses import Access, held_up
 from memcheck.machine.instructions import widest
 from memcheck.machine.layout import Layout, lay_out
 from memcheck.machine.levels import GPU, Levels
@@ -15,9 +15,11 @@ from memcheck.machine.lowering import Lower, Lowering, lower
 from memcheck.machine.memory import Memory
 from memcheck.machine.operations import Move, Operation
 from memcheck.machine.registers import End
+from memcheck.machine.stamps import StampedMemory
 from memcheck.machine.state import ENDED, RUNNING, State, Thread
 from memcheck.machine.units import Unit
 from memcheck.machine.windows import SHARED_SPACES
+from memcheck.ptx.asynchronous import GridDependency
 from memcheck.ptx.instructions import Instruction
 
 TRAPPED = 3
@@ -38,10 +40,7 @@ class Machine:
         self.levels = Levels(test)
         self.layout: Layout = lay_out(test, widest(test, SIZES), word)
         self.memory = Memory(self.levels, self.layout)
-        self.memory.settle = self.settle
-        self.memory.alive = self._alive
-        self.memory.wanted = self._wanted
-        self.memory.written = self._written
+        self._connect()
         self.units: list[Unit] = []
         for make in UNITS:
             unit = make(self)
@@ -51,11 +50,13 @@ class Machine:
         self._lowered = [self._lower(index, LOWERINGS) for index in range(len(test.threads))]
         self.code: tuple[tuple[Operation, ...], ...] = tuple(code for code, _, _ in self._lowered)
         self.numbers = tuple(numbers for _, numbers, _ in self._lowered)
-        self.reads, self.writes = _futures(self.code)
+        self.reads, self.writes, self.uses = _futures(self.code)
         for index, code in enumerate(self.code):
             if any(o.target is not None and o.target <= i for i, o in enumerate(code)):
                 self.memory.spins[self.levels.sm[index]] = True
         self._track()
+        for unit in self.units:
+            unit.ready()
 
     def unit(self, kind: type[Kind]) -> Kind:
         """The unit of a kind; KeyError where the test needs none."""
@@ -88,33 +89,57 @@ class Machine:
         return tuple(lowering.operations), lowering.numbers, registers
 
     def _track(self) -> None:
-        """Notes which views of which lines can be stale in the cache of an SM."""
-        views = {
-            access.fixed.view for code in self.code for access in code if hasattr(access, "fixed") and access.fixed
+        """Notes which views of which lines can be stale in the cache of an SM, and takes the memory for them."""
+        accesses = [(self.levels.sm[t], access) for t, code in enumerate(self.code) for access in code]
+        places = [(sm, access, self._places(access)) for sm, access in accesses if isinstance(access, Access)]
+        views = {view for _, _, seen in places for view in seen}
+        line_of = {view: self.layout.views[view].line for view in views}
+        several = {line for line in line_of.values() if sum(other == line for other in line_of.values()) > 1}
+        stamped = {
+            line
+            for view, line in line_of.items()
+            if self.memory.home[line] is None and self.memory.is_generic(view) and line not in several
         }
-        if any(hasattr(access, "fixed") and access.fixed is None for code in self.code for access in code):
-            for code in self.code:
-                for access in code:
-                    if hasattr(access, "fixed") and access.fixed is None:
-                        views |= self._everywhere(access)
-        several = {
-            line for line in range(len(self.layout.lines)) if sum(self.layout.views[v].line == line for v in views) > 1
-        }
-        for index, code in enumerate(self.code):
-            sm = self.levels.sm[index]
-            for access in code:
-                if not hasattr(access, "fixed") or not access.reads:
-                    continue
-                seen = {access.fixed.view} if access.fixed else self._everywhere(access)
-                for view in seen:
-                    line = self.layout.views[view].line
-                    far = self.memory.home[line] is None and not self.levels.single and access.level < GPU
-                    if far or line in several:
-                        self.memory.track(sm, view)
+        exact = self._is_plain() and all(
+            line_of[view] in stamped
+            for _, access, seen in places
+            if access.observes and access.level >= GPU
+            for view in seen
+        )
+        if exact:
+            loops = any(self.memory.spins)
+            carries = any(operation.uses_seen for code in self.code for operation in code)
+            spins = self.memory.spins
+            self.memory = StampedMemory(self.levels, self.layout, sorted(stamped), carries, 12 if loops else 40)
+            self.memory.spins = spins
+            self._connect()
+        for sm, access, seen in places:
+            for view in seen if access.reads else ():
+                line = line_of[view]
+                far = self.memory.home[line] is None and not self.levels.single and (exact or access.level < GPU)
+                if far or line in several:
+                    self.memory.track(sm, view)
 
-    def _everywhere(self, access: Operation) -> set[int]:
+    def _is_plain(self) -> bool:
+        """Whether the test has several CTAs, no L2s apart from memory, and nothing asynchronous."""
+        kinds = {type(i) for thread in self.test.threads for i in thread.body}
+        synchronous = all(kind.__module__ == Instruction.__module__ or kind is GridDependency for kind in kinds)
+        return synchronous and not self.levels.single and not self.levels.gpus
+
+    def _connect(self) -> None:
+        self.memory.settle = self.settle
+        self.memory.alive = self._alive
+        self.memory.wanted = self._wanted
+        self.memory.written = self._written
+        self.memory.may = self._may
+        self.memory.future = self.future
+
+    def _places(self, access: Access) -> set[int]:
+        return {access.fixed.view} if access.fixed else self._everywhere(access)
+
+    def _everywhere(self, access: Access) -> set[int]:
         """The views of an access whose address is in a register."""
-        size, proxy = access.size, access.proxy  # type: ignore[attr-defined]
+        size, proxy = access.size, access.proxy
         found = set()
         for region in self.layout.regions:
             for address in range(region.base // size * size, region.base + region.size, size):
@@ -267,6 +292,14 @@ class Machine:
             lines |= self.future(state, thread)[0]
         return lines
 
+    def _may(self, state: State, thread: int) -> int:
+        """What a thread may still do with what has been observed: bits as in `_uses`."""
+        here = state.threads[thread]
+        bits = 0 if here.mode == ENDED else self.uses[thread][here.pc]
+        for entry in here.window:
+            bits |= _uses(entry.operation)
+        return bits
+
     def _wanted(self, state: State, gpu: int, line: int) -> bool:
         return any(self.future(state, thread)[0] >> line & 1 for thread in self.levels.threads_of_gpu(gpu))
 
@@ -277,24 +310,31 @@ class Machine:
         return any(location is not None and location.line == line for location in held)
 
 
-def _futures(code: Sequence[Sequence[Operation]]) -> tuple[list[list[int]], list[list[int]]]:
-    """By thread and position: the lines that operations from there on read and write, as bits."""
-    reads, writes = [], []
-    for operations in code:
-        mine = [[operation.reads for operation in operations], [operation.writes for operation in operations]]
-        for row in mine:
-            changed = True
-            while changed:
-                changed = False
-                for i in range(len(operations) - 1, -1, -1):
-                    operation = operations[i]
-                    bits = row[i]
-                    if operation.falls_through and i + 1 < len(operations):
-                        bits |= row[i + 1]
-                    if operation.target is not None:
-                        bits |= row[operation.target]
-                    if bits != row[i]:
-                        row[i], changed = bits, True
-        reads.append(mine[0])
-        writes.append(mine[1])
-    return reads, writes
+def _futures(code: Sequence[Sequence[Operation]]) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+    """By thread and position, as bits: the lines that operations from there on read and write, what else they do."""
+    return (
+        [_from_there_on(operations, [o.reads for o in operations]) for operations in code],
+        [_from_there_on(operations, [o.writes for o in operations]) for operations in code],
+        [_from_there_on(operations, [_uses(o) for o in operations]) for operations in code],
+    )
+
+
+def _uses(operation: Operation) -> int:
+    """Bits: it acquires, it hands on, it is a fence.sc."""
+    return operation.uses_seen | operation.hands_on << 1 | operation.in_order << 2
+
+
+def _from_there_on(operations: Sequence[Operation], row: list[int]) -> list[int]:
+    """Bits of operations, joined with those of all that can follow."""
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(operations) - 1, -1, -1):
+            operation, bits = operations[i], row[i]
+            if operation.falls_through and i + 1 < len(operations):
+                bits |= row[i + 1]
+            if operation.target is not None:
+                bits |= row[operation.target]
+            if bits != row[i]:
+                row[i], changed = bits, True
+    return row

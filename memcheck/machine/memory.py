@@ -26,6 +26,8 @@ class Memory:
     """`settle`: what threads do by themselves once writes have moved (set by the machine)."""
 
     def __init__(self, levels: Levels, layout: Layout) -> None:
+        self.shift = 1
+        """In a version of a line, the bits below its value."""
         self.levels = levels
         self.layout = layout
         self.home = tuple(None if line.cta is None else levels.ctas.index(line.cta) for line in layout.lines)
@@ -41,6 +43,10 @@ class Memory:
         """Whether a thread below an L2 may still look at a line."""
         self.written: Callable[[State, int], bool] = lambda _state, _line: True
         """Whether somebody may still write to a line, or holds a write to it."""
+        self.may: Callable[[State, int], int] = lambda _state, _thread: -1
+        """What a thread may still do: 1 for acquire, 2 for hand on what it knows, 4 for a fence.sc."""
+        self.future: Callable[[State, int], tuple[int, int]] = lambda _state, _thread: (-1, -1)
+        """The lines that a thread may still read and write, as bits."""
         self.spins = [False] * len(levels.ctas)
         """The SMs with a thread that goes round in a loop."""
 
@@ -55,7 +61,8 @@ class Memory:
         """The SMs and L2s at the start: any line may be in any cache."""
         start = self.layout.initial
         sms = tuple(
-            Level(views=tuple((2 * start[self.layout.views[view].line],) for view in views)) for views in self.tracked
+            Level(views=tuple((start[self.layout.views[view].line] << self.shift,) for view in views))
+            for views in self.tracked
         )
         return sms, tuple(Level(lines=start) for _ in self.levels.gpus)
 
@@ -94,6 +101,10 @@ class Memory:
         gpu = self.levels.gpu[sm]
         return level < SYSTEM or gpu is None or not state.gpus[gpu].held
 
+    def value(self, version: int) -> int:
+        """The value of a version of a line."""
+        return version >> self.shift
+
     def read(self, state: State, thread: int, location: Location, level: int) -> list[Reading]:
         """What a load served at a level finds: for ALONE whatever a cache may have, from SM up the copy there."""
         sm = self.levels.sm[thread]
@@ -108,7 +119,7 @@ class Memory:
         seen: set[int] = set()
         last = len(versions) - 1
         for i, version in enumerate(versions):
-            value = location.extract(_overlaid(version >> 1, here.held, location))
+            value = location.extract(overlaid(version >> self.shift, here.held, location))
             if value in seen:
                 continue
             seen.add(value)
@@ -125,7 +136,7 @@ class Memory:
         if shared:
             return location.extract(state.memory[line]), state
         if level < GPU:
-            return location.extract(_overlaid(self.above(state, sm)[line], state.sms[sm].held, location)), state
+            return location.extract(overlaid(self.above(state, sm)[line], state.sms[sm].held, location)), state
         gpu = self.levels.gpu[sm]
         if level >= SYSTEM and gpu is not None:
             state = self.fill(state, gpu, line)
@@ -138,14 +149,17 @@ class Memory:
 
     # ---- writing
 
-    def write(self, state: State, thread: int, location: Location, value: int, strong: bool) -> State:
+    def write(
+        self, state: State, thread: int, location: Location, value: int, strong: bool,
+        level: int = 0, releases: bool = False,
+    ) -> State:  # fmt: skip
         """A write leaves its thread's window."""
         sm = self.levels.sm[thread]
         if self.home[location.line] is not None:
             return self._put(state, sm, location, value, range(len(self.levels.ctas)))
         if self.levels.staged[sm]:
-            return self._hold(state, sm, Held(thread, location, value, strong))
-        return self._raise(state, sm, Held(thread, location, value, strong))
+            return self._hold(state, sm, Held(thread, location, value, strong, level, releases))
+        return self._raise(state, sm, Held(thread, location, value, strong, level, releases))
 
     def _hold(self, state: State, sm: int, held: Held) -> State:
         here = state.sms[sm]
@@ -177,12 +191,14 @@ class Memory:
                 versions = state.sms[sm].views[position]
                 same = view == location.view
                 if same and sm == writer:
-                    versions = _merged(location.insert(v >> 1, value) << 1 | v & 1 for v in versions)
+                    versions = self._merged(
+                        location.insert(v >> self.shift, value) << self.shift | v & 1 for v in versions
+                    )
                     versions = (*versions[:-1], versions[-1] | 1)
                 else:
                     lines = state.memory if self.home[location.line] is not None else self.above(state, sm)
-                    new = lines[location.line] << 1 | (same and self.is_generic(view))
-                    versions = _merged((*versions, new))
+                    new = lines[location.line] << self.shift | (same and self.is_generic(view))
+                    versions = self._merged((*versions, new))
                 state = self._with_versions(state, sm, position, self._trimmed_to(state, sm, position, versions))
         return state
 
@@ -194,14 +210,26 @@ class Memory:
     def _line(self, sm: int, position: int) -> int:
         return self.layout.views[self.tracked[sm][position]].line
 
+    def _merged(self, versions: Iterable[int]) -> tuple[int, ...]:
+        """Without repetitions in a row; that an acquire may not go behind a value is kept."""
+        kept: list[int] = []
+        for version in versions:
+            if kept and kept[-1] >> 1 == version >> 1:
+                kept[-1] |= version & 1
+            else:
+                kept.append(version)
+        return tuple(kept)
+
     def is_generic(self, view: int) -> bool:
         """Whether acquires of memory empty the cache that has the view."""
         return self.layout.views[view].proxy is Proxy.GENERIC
 
     def update(
-        self, state: State, thread: int, location: Location, level: int, function: Callable[[int], int | None]
-    ) -> list[Reading]:
+        self, state: State, thread: int, location: Location, level: int, function: Callable[[int], int | None],
+        releases: bool = False, observes: bool = False,
+    ) -> list[Reading]:  # fmt: skip
         """An atomic at a level from SM up: what it finds, and the state with what `function` makes of that."""
+        del releases, observes
         sm = self.levels.sm[thread]
         if level < GPU or self.home[location.line] is not None:
             found = []
@@ -242,6 +270,19 @@ class Memory:
 
     # ---- synchronising
 
+    def acquire_at(self, state: State, thread: int, level: int, location: Location) -> State:
+        """An acquire operation on a location has been performed."""
+        del location
+        return self.acquire(state, thread, level)
+
+    def acquire_seen(self, state: State, thread: int, level: int) -> State:
+        """An acquire fence, for what the thread's strong loads have observed."""
+        return self.acquire(state, thread, level)
+
+    def acquire_in_order(self, state: State, thread: int, level: int) -> State:
+        """A fence.sc."""
+        return self.acquire(state, thread, level)
+
     def acquire(self, state: State, thread: int, level: int) -> State:
         """Empties the caches below a level: later loads find nothing older than what is there now."""
         sm = self.levels.sm[thread]
@@ -278,9 +319,15 @@ class Memory:
         return state
 
     def empty_caches(self, state: State, sm: int) -> State:
-        """A grid starts on the SM: nothing is left in its caches."""
-        views = tuple((versions[-1] & ~1,) for versions in state.sms[sm].views)
+        """A grid starts on the SM: nothing is left in its caches, but for tensor maps until they are acquired."""
+        views = tuple(
+            (*versions[:-1], versions[-1] | 1) if len(versions) > 1 and self._is_map(view) else (versions[-1] & ~1,)
+            for view, versions in zip(self.tracked[sm], state.sms[sm].views, strict=True)
+        )
         return self._with_sm(state, sm, state.sms[sm]._replace(views=views))
+
+    def _is_map(self, view: int) -> bool:
+        return self.layout.views[view].proxy is Proxy.TENSORMAP
 
     def fill(self, state: State, gpu: int, line: int) -> State:
         """An L2 takes a line of memory anew, under the writes that it holds."""
@@ -296,8 +343,8 @@ class Memory:
         state = self._with_gpu(state, gpu, l2._replace(lines=_with(l2.lines, line, value)))
         for sm in self.levels.sms_of_gpu[gpu]:
             for view, position in self.over[sm].get(line, ()):
-                versions = (*state.sms[sm].views[position], value << 1 | self.is_generic(view))
-                kept = self._trimmed_to(state, sm, position, _merged(versions))
+                versions = (*state.sms[sm].views[position], value << self.shift | self.is_generic(view))
+                kept = self._trimmed_to(state, sm, position, self._merged(versions))
                 state = self._with_versions(state, sm, position, kept)
         return state
 
@@ -404,23 +451,12 @@ def _holds(held: Sequence[Held], location: Location) -> bool:
     return any(h.location is not None and _overlap(h.location, location) for h in held)
 
 
-def _overlaid(value: int, held: Sequence[Held], location: Location) -> int:
+def overlaid(value: int, held: Sequence[Held], location: Location) -> int:
     """A line's value under the writes to it, by the same address, that are held."""
     for one in held:
         if one.location is not None and one.location.view == location.view:
             value = one.location.insert(value, one.value)
     return value
-
-
-def _merged(versions: Iterable[int]) -> tuple[int, ...]:
-    """Without repetitions in a row; that an acquire may not go behind a value is kept."""
-    kept: list[int] = []
-    for version in versions:
-        if kept and kept[-1] >> 1 == version >> 1:
-            kept[-1] |= version & 1
-        else:
-            kept.append(version)
-    return tuple(kept)
 
 
 def _trimmed(versions: tuple[int, ...]) -> tuple[int, ...]:

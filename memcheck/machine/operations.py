@@ -41,6 +41,12 @@ class Operation:
     """Where a branch goes."""
     level = 0
     """How far up it goes: see `levels`."""
+    uses_seen = False
+    """It is an acquire, or one with fence.sc."""
+    hands_on = False
+    """What its SM knows may go to others with it."""
+    in_order = False
+    """It is a fence.sc, for other threads too."""
     falls_through = True
     """Whether the next operation can follow."""
 
@@ -69,6 +75,8 @@ class WindowOperation(Operation):
     """Of a scope that includes other threads: stays behind the release fences before it."""
     observes = False
     """A strong read of an acquire pattern: acquire fences wait for it."""
+    releases = False
+    """It releases, by itself or as a fence in front of later strong writes."""
     acquires = False
     """Nothing after it starts before it is performed."""
 

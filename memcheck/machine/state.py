@@ -32,28 +32,38 @@ class Location(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An operation in a thread's window. `values`: what a store writes, the operands of an atomic, else empty."""
+    """An operation in a thread's window. `values`: what a store writes, the operands of an atomic, else empty.
+
+    `releases`: it is the strong write of a release pattern.
+    """
 
     operation: WindowOperation
     location: Location | None
     values: tuple[int, ...] = ()
+    releases: bool = False
 
 
 class Thread(NamedTuple):
     """`registers` by number, None while a load that writes it is in flight. `window`: issued, not performed; oldest
-    first."""
+    first.
+
+    `released`: the views that it has released at, -1 for a fence: strong writes there release. `seen`: by view, what
+    the releases that its strong loads have observed hand on to an acquire.
+    """
 
     pc: int
     registers: tuple[int | None, ...]
     window: tuple[Entry, ...]
     mode: int = RUNNING
+    released: frozenset[int] = frozenset()
+    seen: tuple[tuple[int, int], ...] = ()
 
 
 class Held(NamedTuple):
     """A write that has reached a level and not the one above; with no location the marker of a release.
 
     `strong`: it may not pass markers of its thread. A marker leaves when all before it have left, to the level above
-    where `level` is higher.
+    where `level` is higher. `releases`: as in the window.
     """
 
     thread: int
@@ -61,6 +71,7 @@ class Held(NamedTuple):
     value: int = 0
     strong: bool = False
     level: int = 0
+    releases: bool = False
 
 
 class Level(NamedTuple):
@@ -68,18 +79,19 @@ class Level(NamedTuple):
 
     An SM has `views`: by view, the values that a line of its caches can still have, oldest first; each is twice the
     value, plus 1 where an acquire may not go behind it. An L2 has `lines`, its copy of memory.
-    `held`: writes on their way up, in order of arrival.
+    `held`: writes on their way up, in order of arrival. `floors`: see `stamps`.
     """
 
     views: tuple[tuple[int, ...], ...] = ()
     lines: tuple[int, ...] = ()
     held: tuple[Held, ...] = ()
+    floors: int = 0
 
 
 class State(NamedTuple):
     """`memory`: the value of every line at the end of all writing, of shared memory in the CTA that has it.
 
-    `units`: what is each unit's own, by its number.
+    `units`: what is each unit's own, by its number. `clock`, `order`: see `stamps`.
     """
 
     threads: tuple[Thread, ...]
@@ -87,6 +99,8 @@ class State(NamedTuple):
     sms: tuple[Level, ...]
     gpus: tuple[Level, ...]
     units: tuple[Hashable, ...] = ()
+    clock: int = 0
+    order: int = 0
 
     def with_thread(self, index: int, thread: Thread) -> State:
         threads = self.threads

@@ -14,6 +14,9 @@ class Unit:
     name = ""
     number = 0
 
+    def ready(self) -> None:
+        """All threads have been lowered."""
+
     def initial(self) -> Hashable:
         """Its part of the state at the start."""
         return ()
