@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memcheck.machine import bulk, copies, descriptors, mbarriers, proxies, tensors
+from memcheck.machine import bulk, copies, descriptors, mbarriers, proxies, staleness, tensors
 from memcheck.machine.engine import Engine
 from memcheck.machine.instructions import Sizes
 from memcheck.machine.lowering import Lower
@@ -34,13 +34,13 @@ LOWERINGS: dict[type[Instruction], Lower] = {
     ptx.MbarrierInval: mbarriers.inval,
     ptx.MbarrierTransaction: mbarriers.transaction,
     ptx.MbarrierArrive: mbarriers.arrive,
-    ptx.MbarrierWait: mbarriers.wait,
     ptx.MbarrierPendingCount: mbarriers.pending_count,
     ptx.WarpgroupFence: descriptors.nothing,
     ptx.WarpgroupMultiply: descriptors.nothing,
     tensor.TensormapReplace: descriptors.replace,
     tensor.TensormapCopy: descriptors.copy,
     ProxyFence: proxies.fence,
+    **staleness.LOWERINGS,
 }
 
 SIZES: dict[type[Instruction], Sizes] = {

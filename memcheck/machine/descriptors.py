@@ -139,7 +139,7 @@ def copy(lowering: Lowering, instruction: Instruction) -> None:
     ends = _fixed(lowering, instruction.source, source), _fixed(lowering, instruction.destination, destination)
     lines = tuple(-1 if end is None else 1 << end.line for end in ends)
     lowering.add(Moved(source, destination, (lines[0], lines[1])), instruction)
-    lowering.add(Publish(Proxy.TENSORMAP, lambda _registers: ()), instruction)
+    lowering.add(Publish(instruction.scope), instruction)
 
 
 def nothing(_lowering: Lowering, _instruction: Instruction) -> None:

@@ -14,18 +14,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memcheck.language.test import And, Compare, MemoryTerm, Not, NumberTerm, Observable, Or, Prop, Test
+from memcheck.language.test import And, Compare, MemoryTerm, Not, NumberTerm, Observable, Or, Prop, RegisterTerm, Test
 from memcheck.machine import mbarriers
-from memcheck.machine.accesses import Access, overlap
+from memcheck.machine.accesses import Access, Load, overlap
 from memcheck.machine.fences import passed
 from memcheck.machine.levels import ALONE, SYSTEM
 from memcheck.machine.operations import Move, Operation
-from memcheck.machine.proxies import mark, refresh
+from memcheck.machine.staleness import mark, refresh
 from memcheck.machine.state import Location, State
 from memcheck.machine.units import Unit
-from memcheck.ptx.asynchronous import Group
+from memcheck.ptx.asynchronous import GridDependency, Group
 from memcheck.ptx.qualifiers import Proxy
 from memcheck.ptx.types import ScalarType
 
@@ -98,6 +99,22 @@ class Command(NamedTuple):
         return self.map is None and all(piece.value is not None for piece in self.pieces)
 
 
+class Opened(NamedTuple):
+    """A load that has returned `value`, and that a write of an engine may still come before: no fence is between."""
+
+    thread: int
+    load: Load
+    location: Location
+    value: int
+
+
+class Flight(NamedTuple):
+    """What the engine's part of a state is."""
+
+    commands: tuple[Command, ...] = ()
+    opened: tuple[Opened, ...] = ()
+
+
 class Transfer(Operation):
     """An instruction that starts a command. `build`: its order, from registers; None where it is undefined."""
 
@@ -168,7 +185,13 @@ class Engine(Unit):
         memory.alive = lambda state, sm: alive(state, sm) | self._reads(state, sm)
 
     def commands(self, state: State) -> tuple[Command, ...]:
-        return cast("tuple[Command, ...]", self.part(state))
+        return cast(Flight, self.part(state)).commands
+
+    def initial(self) -> Flight:
+        return Flight()
+
+    def _with_commands(self, state: State, commands: tuple[Command, ...]) -> State:
+        return state.with_unit(self.number, cast(Flight, self.part(state))._replace(commands=commands))
 
     def idle(self, state: State) -> bool:
         return not self.commands(state)
@@ -361,7 +384,7 @@ class Engine(Unit):
         command = self._ordered(command, order)
         commands = self.commands(state)
         position = sum(other.thread <= thread for other in commands)
-        state = state.with_unit(self.number, (*commands[:position], command, *commands[position:]))
+        state = self._with_commands(state, (*commands[:position], command, *commands[position:]))
         return self._advance(state)
 
     def _ordered(self, command: Command, order: Order) -> Command:
@@ -380,7 +403,7 @@ class Engine(Unit):
     def _with(self, state: State, index: int, command: Command | None) -> State:
         commands = self.commands(state)
         rest = () if command is None else (command,)
-        return state.with_unit(self.number, (*commands[:index], *rest, *commands[index + 1 :]))
+        return self._with_commands(state, (*commands[:index], *rest, *commands[index + 1 :]))
 
     def _advance(self, state: State) -> State:
         """Reads what never changes, forgets commands that are over."""
@@ -397,7 +420,7 @@ class Engine(Unit):
             command = command._replace(pieces=tuple(piece for piece in pieces if piece.targets or piece.value is None))
             if command.map is None and not command.pieces and not command.notices:
                 if command.transfer.group is Group.BULK:
-                    state = refresh(self.machine, state, command.thread, command.landed)
+                    state = refresh(self.machine, state, self.machine.levels.sm[command.thread], bits(command.landed))
                 state = self._with(state, index, None)
                 continue
             state = self._with(state, index, command)
@@ -463,7 +486,9 @@ class Engine(Unit):
                     continue
                 for target in piece.targets:
                     what = f"{text}: {piece.size} bytes land"
-                    found.append(Move(unit, thread, what, self._land, (index, number, target)))
+                    for before in self._overtaken(state, command, piece, target):
+                        before_what = what + " before a load" if before else what
+                        found.append(Move(unit, thread, before_what, self._land, (index, number, target, before)))
             for number, notice in enumerate(command.notices):
                 if self._is_due(commands, index, notice):
                     what = f"{text}: its mbarrier is told"
@@ -504,14 +529,19 @@ class Engine(Unit):
         piece = command.pieces[number]._replace(value=value)
         return self._settled(self._with(state, index, _replaced(command, number, piece)), command.thread)
 
-    def _land(self, state: State, index: int, number: int, target: int) -> State:
+    def _landing(self, state: State, command: Command, piece: Piece, target: int) -> int:
+        """What a piece writes."""
+        assert piece.value is not None
+        if command.transfer.update is None:
+            return piece.value
+        assert command.element is not None
+        return command.transfer.update(self.current(state, target, piece.size), piece.value, command.element)
+
+    def _land(self, state: State, index: int, number: int, target: int, before: tuple[int, ...]) -> State:
         command = self.commands(state)[index]
         piece = command.pieces[number]
-        assert piece.value is not None
-        value = piece.value
-        if command.transfer.update is not None:
-            assert command.element is not None
-            value = command.transfer.update(self.current(state, target, piece.size), value, command.element)
+        value = self._landing(state, command, piece, target)
+        state = self._reopened(state, before, target, piece.size, value)
         piece = piece._replace(targets=tuple(t for t in piece.targets if t != target))
         state = self._with(state, index, _replaced(command, number, piece))
         state = self.write(state, command.thread, target, piece.size, value, command.transfer.proxy)
@@ -573,7 +603,76 @@ class Engine(Unit):
                 gpu = levels.gpu[levels.sm[thread]]
                 if gpu is not None:
                     state = memory.fill(state, gpu, location.line)
-                state = mark(self.machine, state, location.line)
+                state = mark(self.machine, state, Proxy.GENERIC, (location.line,), range(len(levels.ctas)))
+        return state
+
+    # ---- loads that writes of the engine may come before
+
+    def ready(self) -> None:
+        """Notes the loads whose values nobody looks at before the end."""
+        test, machine = self.machine.test, self.machine
+        if test.grid_orders or any(isinstance(i, GridDependency) for t in test.threads for i in t.body):
+            return
+        written = 0
+        for transfer in self.transfers:
+            written |= self._written(transfer) if transfer.proxy is Proxy.ASYNC else 0
+        seen = [set[int]() for _ in test.threads]
+        for term in _terms(test):
+            if isinstance(term, RegisterTerm) and term.name in machine.numbers[term.thread]:
+                seen[term.thread].add(machine.numbers[term.thread][term.name])
+        for thread, code in enumerate(machine.code):
+            loops = [(operation.target, i) for i, operation in enumerate(code) if operation.target is not None]
+            for i, load in enumerate(code):
+                if type(load) is not Load or load.proxy is not Proxy.GENERIC or load.destination not in seen[thread]:
+                    continue
+                used = sum(load.destination in operation.needs for operation in code)
+                if used == 1 and load.reads & written and not any(first <= i <= last for first, last in loops):
+                    load.noted = self._noted
+
+    def _noted(self, state: State, thread: int, load: Load, location: Location, value: int) -> State:
+        part = cast(Flight, self.part(state))
+        opened = (*part.opened, Opened(thread, load, location, value))
+        opened = tuple(sorted(opened, key=lambda one: (one.thread, one.load.destination or 0)))
+        return state.with_unit(self.number, part._replace(opened=opened))
+
+    def close(self, state: State, lines: Iterable[int]) -> State:
+        """A proxy fence: what the engine writes to lines from now on comes after the loads."""
+        part = cast(Flight, self.part(state))
+        closed = set(lines)
+        opened = tuple(one for one in part.opened if one.location.line not in closed)
+        return state if opened == part.opened else state.with_unit(self.number, part._replace(opened=opened))
+
+    def _overtaken(self, state: State, command: Command, piece: Piece, target: int) -> list[tuple[int, ...]]:
+        """The sets of open loads that a write may come before: they get what it writes."""
+        opened = cast(Flight, self.part(state)).opened
+        if not opened or command.transfer.proxy is not Proxy.ASYNC:
+            return [()]
+        value = self._landing(state, command, piece, target)
+        some = [i for i, one in enumerate(opened) if self._merged_into(one, target, piece.size, value) != one.value]
+        return [chosen for count in range(len(some) + 1) for chosen in combinations(some, count)]
+
+    def _merged_into(self, one: Opened, target: int, size: int, value: int) -> int:
+        """What an open load returns with bytes that are written."""
+        place = one.location
+        line = place.insert(0, one.value)
+        for location, offset in self.segments(target, size, Proxy.ASYNC) or ():
+            if location.line == place.line:
+                part = value >> 8 * offset & location.mask >> location.shift
+                line = location.insert(line, part)
+        return place.extract(line)
+
+    def _reopened(self, state: State, before: Iterable[int], target: int, size: int, value: int) -> State:
+        for number in before:
+            part = cast(Flight, self.part(state))
+            one = part.opened[number]
+            one = one._replace(value=self._merged_into(one, target, size, value))
+            opened = (*part.opened[:number], one, *part.opened[number + 1 :])
+            state = state.with_unit(self.number, part._replace(opened=opened))
+            here = state.threads[one.thread]
+            destination = one.load.destination
+            assert destination is not None
+            registers = (*here.registers[:destination], one.load.keep(one.value), *here.registers[destination + 1 :])
+            state = state.with_thread(one.thread, here._replace(registers=registers))
         return state
 
     # ---- groups
@@ -584,7 +683,7 @@ class Engine(Unit):
             c._replace(age=c.age + 1) if c.thread == thread and c.transfer.group is group else c
             for c in self.commands(state)
         )
-        return state.with_unit(self.number, commands)
+        return self._with_commands(state, commands)
 
     def done(self, state: State, thread: int, group: Group, pending: int, reads: bool) -> bool:
         """Whether all but the latest groups of a kind are over, or have read all that they read."""
@@ -597,6 +696,11 @@ class Engine(Unit):
 
 def _replaced(command: Command, number: int, piece: Piece) -> Command:
     return command._replace(pieces=(*command.pieces[:number], piece, *command.pieces[number + 1 :]))
+
+
+def bits(number: int) -> Iterator[int]:
+    """The numbers of the bits that are set."""
+    return (i for i in range(number.bit_length()) if number >> i & 1)
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

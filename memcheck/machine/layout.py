@@ -213,8 +213,8 @@ class _Placing:
                 self.placed[name] = self._fresh(variable)
         return self.placed[name]
 
-    def _bases(self, variable: Variable, size: int) -> list[tuple[int, int | None]]:
-        align = variable.align or max(1, variable.type.size)
+    def _bases(self, variable: Variable, size: int, align: int = 1) -> list[tuple[int, int | None]]:
+        align = max(align, variable.align or variable.type.size)
         if variable.space in SHARED_SPACES:
             offset = self._advance("shared", align, size)
             return [(SHARED_BASE + (i << SHARED_BITS) + offset, cta) for i, cta in enumerate(self.ctas)]
@@ -239,7 +239,8 @@ class _Placing:
         size, kind = targets[0].size, targets[0].kind
         if variable.proxy is not Proxy.GENERIC:
             return tuple(Region(variable.name, t.base, size, t.physical, t.space, t.cta, kind) for t in targets)
-        bases = {cta: base for base, cta in self._bases(variable, size)}
+        align = targets[0].base & -targets[0].base
+        bases = {cta: base for base, cta in self._bases(variable, size, align)}
         return tuple(Region(variable.name, bases[t.cta], size, t.physical, t.space, t.cta, kind) for t in targets)
 
     def _multimem(self, variable: Variable) -> tuple[Region, ...]:

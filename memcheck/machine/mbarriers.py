@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from memcheck.language.test import Thread
 from memcheck.machine.accesses import Access
 from memcheck.machine.fences import Release, needed
 from memcheck.machine.levels import SM, SYSTEM
@@ -163,9 +164,13 @@ class Update(Access):
 
 
 class Wait(Access):
-    """`test_wait`, `try_wait`: true where the phase is over; a try_wait may be false all the same."""
+    """`test_wait`, `try_wait`: true where the phase is over; a try_wait may be false all the same.
+
+    `acquired`: what an acquire brings about in its SM, beside what it does to the caches of memory.
+    """
 
     is_load = True
+    acquired: Callable[[State, int], State] | None = None
 
     def __init__(
         self, address: Source, fixed: Location | None, level: int, destination: int,
@@ -207,6 +212,8 @@ class Wait(Access):
         state = state.with_thread(thread, here._replace(registers=registers, window=without(here.window, position)))
         if self.acquires and result:
             state = machine.memory.acquire(state, thread, self.level)
+            if self.acquired is not None:
+                state = self.acquired(state, machine.levels.sm[thread])
         return machine.settle(state, (thread,))
 
 
@@ -325,19 +332,28 @@ def wait(lowering: Lowering, instruction: Instruction) -> None:
     destination = lowering.target(instruction.destination)
     assert destination is not None
     level = lowering.level(instruction.scope)
-    acquires = instruction.sem is Sem.ACQUIRE and (needed(level) or _completes_here(lowering))
-    operation = Wait(source, fixed, level, destination, token, parity, instruction.suspends, acquires)
+    acquired = acquires(lowering.machine, lowering.thread, instruction)
+    operation = Wait(source, fixed, level, destination, token, parity, instruction.suspends, acquired)
     operation.check = check
     lowering.add(operation, instruction)
 
 
-def _completes_here(lowering: Lowering) -> bool:
-    """Whether the thread itself starts asynchronous operations that complete on an mbarrier."""
-    return any(
-        getattr(instruction, "mbarrier", None) is not None
-        and not isinstance(instruction, ptx.MbarrierInit | ptx.MbarrierInval | ptx.MbarrierArrive | ptx.MbarrierWait)
-        for instruction in lowering.thread.body
+def acquires(machine: Machine, thread: Thread, instruction: ptx.MbarrierWait) -> bool:
+    """Whether a wait acquires from someone: other threads of its scope, or asynchronous operations of its own."""
+    if instruction.sem is not Sem.ACQUIRE:
+        return False
+    return needed(machine.levels.of(thread.index, instruction.scope)) or any(
+        getattr(other, "mbarrier", None) is not None and not isinstance(other, _SYNCHRONOUS) for other in thread.body
     )
+
+
+_SYNCHRONOUS = (
+    ptx.MbarrierInit,
+    ptx.MbarrierInval,
+    ptx.MbarrierTransaction,
+    ptx.MbarrierArrive,
+    ptx.MbarrierWait,
+)
 
 
 def pending_count(lowering: Lowering, instruction: Instruction) -> None:

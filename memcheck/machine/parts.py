@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from memcheck.language.test import Variable, VariableKind
 from memcheck.machine import asynchronous as later
-from memcheck.machine import barriers, collectives, grids, instructions, mbarriers, registers
+from memcheck.machine import barriers, collectives, grids, instructions, mbarriers, registers, staleness
 from memcheck.machine.instructions import Sizes
 from memcheck.machine.lowering import Lower
 from memcheck.machine.machine import Machine
@@ -24,9 +24,7 @@ LOWERINGS: dict[type[ptx.Instruction], Lower] = {
     ptx.Store: instructions.store,
     ptx.Atom: instructions.atom,
     ptx.Multimem: instructions.multimem,
-    ptx.Fence: instructions.fence,
     ptx.Barrier: barriers.barrier,
-    ptx.ClusterBarrier: barriers.cluster_barrier,
     ptx.WarpBarrier: barriers.warp_barrier,
     ptx.Collective: collectives.collective,
     asynchronous.GridDependency: grids.dependency,
@@ -51,6 +49,7 @@ UNITS: list[Callable[[Machine], Unit | None]] = [
     collectives.collectives,
     grids.grids,
     later.engine,
+    staleness.early,
 ]
 
 

@@ -1,94 +1,92 @@
-"""Proxy fences of asynchronous operations, and what engines' writes do to the caches (ISA 9.7.15.4).
+"""Proxy fences of asynchronous operations (ISA 9.7.15.4).
 
-Such a fence waits until all that its thread did is in memory, then lets the async proxy, or the tensormap proxy, see
-nothing older. It does so for all SMs, which is more than it has to.
+Each waits until all that its thread did is in memory. One of the async proxy then lets no SM's engine see anything
+older, which is more than it has to. Those of tensor maps come in pairs: a release marks what an acquire finds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memcheck.machine import instructions
+from memcheck.machine.engine import Engine
 from memcheck.machine.fences import passed
-from memcheck.machine.levels import SYSTEM
+from memcheck.machine.levels import GPU, SYSTEM
 from memcheck.machine.lowering import Lowering
 from memcheck.machine.operations import Operation, Source
+from memcheck.machine.staleness import acquire, clean, mark
 from memcheck.machine.state import State
 from memcheck.ptx.instructions import Instruction, ProxyFence
-from memcheck.ptx.qualifiers import FenceProxy, Proxy, Sem, Space
+from memcheck.ptx.qualifiers import FenceProxy, Proxy, Scope, Sem, Space
 
 if TYPE_CHECKING:
     from memcheck.machine.machine import Machine
 
 
-def clean(machine: Machine, state: State, proxy: Proxy, lines: Iterable[int]) -> State:
-    """Nothing older than what memory has is left of the lines in the caches of a proxy."""
-    memory, levels = machine.memory, machine.levels
-    for line in lines:
-        for gpu in range(len(levels.gpus)):
-            state = memory.fill(state, gpu, line)
-        for sm in range(len(levels.ctas)):
-            for view, position in memory.over[sm].get(line, ()):
-                versions = state.sms[sm].views[position]
-                if len(versions) > 1 and machine.layout.views[view].proxy is proxy:
-                    state = memory._with_versions(state, sm, position, (versions[-1] & ~1,))
-    return state
-
-
-def mark(machine: Machine, state: State, line: int) -> State:
-    """Whoever acquires from now on does not find the line as it was before a write of an engine."""
-    memory = machine.memory
-    for sm in range(len(machine.levels.ctas)):
-        for view, position in memory.over[sm].get(line, ()):
-            versions = state.sms[sm].views[position]
-            if len(versions) > 1 and memory.is_generic(view):
-                state = memory._with_versions(state, sm, position, (*versions[:-1], versions[-1] | 1))
-    return state
-
-
-def refresh(machine: Machine, state: State, thread: int, lines: int) -> State:
-    """The SM of a thread sees what the engine has written to lines, given as bits."""
-    memory, levels = machine.memory, machine.levels
-    sm = levels.sm[thread]
-    gpu = levels.gpu[sm]
-    for line in range(lines.bit_length()):
-        if not lines >> line & 1:
-            continue
-        if gpu is not None:
-            state = memory.fill(state, gpu, line)
-        for view, position in memory.over[sm].get(line, ()):
-            versions = state.sms[sm].views[position]
-            if len(versions) > 1 and memory.is_generic(view):
-                state = memory._with_versions(state, sm, position, (versions[-1] & ~1,))
-    return state
-
-
-class Publish(Operation):
-    """Waits for all that the thread did; then a proxy sees nothing older of the lines that `covers` gives."""
-
-    def __init__(self, proxy: Proxy, covers: Callable[[tuple[int | None, ...]], Iterable[int]]) -> None:
-        self.proxy = proxy
-        self.covers = covers
+class Proxied(Operation):
+    """Waits for all that the thread did, down to memory."""
 
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
         memory = machine.memory
         if state.threads[thread].window or not memory.flushed(state, memory.levels.sm[thread], SYSTEM):
             return None
+        return self.act(machine, passed(state, thread), thread)
+
+    def act(self, machine: Machine, state: State, thread: int) -> State:
+        """What the fence does then."""
+        raise NotImplementedError
+
+
+class Asynchronous(Proxied):
+    """`fence.proxy.async`: of `lines` the async proxy sees nothing older, nor do loads see what it writes later."""
+
+    def __init__(self, lines: Sequence[int]) -> None:
+        self.lines = lines
+
+    def act(self, machine: Machine, state: State, thread: int) -> State:
+        del thread
+        state = clean(machine, state, Proxy.ASYNC, self.lines)
+        for unit in machine.units:
+            if isinstance(unit, Engine):
+                state = unit.close(state, self.lines)
+        return state
+
+
+class Publish(Proxied):
+    """`fence.proxy.tensormap::generic.release`: of what memory has, for SMs in its scope that acquire."""
+
+    def __init__(self, scope: Scope | None) -> None:
+        self.scope = scope
+
+    def act(self, machine: Machine, state: State, thread: int) -> State:
+        reach = machine.levels.of(thread, self.scope)
+        own, sms = machine.levels.sm[thread], range(len(machine.levels.ctas))
+        return mark(machine, state, Proxy.TENSORMAP, range(len(machine.layout.lines)), sms if reach >= GPU else (own,))
+
+
+class Subscribe(Proxied):
+    """`fence.proxy.tensormap::generic.acquire`: of a range."""
+
+    def __init__(self, covers: Callable[[Sequence[int | None]], Iterable[int]]) -> None:
+        self.covers = covers
+
+    def act(self, machine: Machine, state: State, thread: int) -> State:
         lines = self.covers(state.threads[thread].registers)
-        return clean(machine, passed(state, thread), self.proxy, lines)
+        return acquire(machine, state, Proxy.TENSORMAP, lines, machine.levels.sm[thread])
 
 
 def fence(lowering: Lowering, instruction: Instruction) -> None:
     """`fence.proxy.*`. A one-directional fence of the async proxy does here what a full one does."""
     assert isinstance(instruction, ProxyFence)
     if instruction.proxy in (FenceProxy.ASYNC, FenceProxy.ASYNC_GENERIC):
-        lines = _of_space(lowering, instruction.space)
-        lowering.add(Publish(Proxy.ASYNC, lambda _registers: lines), instruction)
-    elif instruction.proxy is FenceProxy.TENSORMAP_GENERIC:
-        lowering.add(Publish(Proxy.TENSORMAP, _of_range(lowering, instruction)), instruction)
-    else:
+        lowering.add(Asynchronous(_of_space(lowering, instruction.space)), instruction)
+    elif instruction.proxy is not FenceProxy.TENSORMAP_GENERIC:
         instructions.proxy_fence(lowering, instruction)
+    elif instruction.sem is Sem.ACQUIRE:
+        lowering.add(Subscribe(_of_range(lowering, instruction)), instruction)
+    else:
+        lowering.add(Publish(instruction.scope), instruction)
 
 
 def _of_space(lowering: Lowering, space: Space | None) -> list[int]:
@@ -108,15 +106,14 @@ def _of_space(lowering: Lowering, space: Space | None) -> list[int]:
     return found
 
 
-def _of_range(lowering: Lowering, instruction: ProxyFence) -> Callable[[tuple[int | None, ...]], Iterable[int]]:
-    """The lines that an acquire is for; none for a release."""
-    if instruction.sem is not Sem.ACQUIRE or instruction.address is None:
-        return lambda _registers: ()
+def _of_range(lowering: Lowering, instruction: ProxyFence) -> Callable[[Sequence[int | None]], Iterable[int]]:
+    """The lines that an acquire is for."""
+    assert instruction.address is not None
     address: Source = lowering.address(instruction.address, Space.GENERIC)
     size = instruction.size or 0
     layout = lowering.layout
 
-    def lines(registers: tuple[int | None, ...]) -> Iterable[int]:
+    def lines(registers: Sequence[int | None]) -> Iterable[int]:
         first = address(registers)
         region = layout.region(first, 1)
         if region is None:

@@ -106,17 +106,13 @@ def test_an_arrival_too_many_traps() -> None:
 
 def test_an_arrival_releases_and_a_wait_acquires() -> None:
     producer = "cta 0 { st.shared.b32 [s], 1; mbarrier.arrive.shared::cta.b64 _, [bar]; }"
-    consumer = (
-        "cta 0 { L: mbarrier.try_wait.parity.shared::cta.b64 p0, [bar], 0; @!p0 bra L; ld.shared.b32 r0, [s]; }"
-    )
+    consumer = "cta 0 { L: mbarrier.try_wait.parity.shared::cta.b64 p0, [bar], 0; @!p0 bra L; ld.shared.b32 r0, [s]; }"
     assert states(producer, consumer, variables=BAR.format(1), end="exists (P1:r0 = 0)") == {(1,)}
 
 
 def test_a_relaxed_arrival_releases_nothing() -> None:
     producer = "cta 0 { st.shared.b32 [s], 1; mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar]; }"
-    consumer = (
-        "cta 0 { L: mbarrier.try_wait.parity.shared::cta.b64 p0, [bar], 0; @!p0 bra L; ld.shared.b32 r0, [s]; }"
-    )
+    consumer = "cta 0 { L: mbarrier.try_wait.parity.shared::cta.b64 p0, [bar], 0; @!p0 bra L; ld.shared.b32 r0, [s]; }"
     assert states(producer, consumer, variables=BAR.format(1), end="exists (P1:r0 = 0)") == {(0,), (1,)}
 
 
