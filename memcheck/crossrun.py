@@ -22,6 +22,7 @@ from memcheck.machine.explore import STATES, Reached, explore, shortest
 from memcheck.machine.machine import Machine
 from memcheck.machine.trace import TraceStep, told
 from memcheck.models import load, machine_model
+from memcheck.ptx import asynchronous, tensors
 from memcheck.relations.expression import Model
 from memcheck.result import Result
 
@@ -43,6 +44,7 @@ REASONS: dict[str, str] = {
 SECONDS = 0.3
 """What `run` gives to the exploration, and again to the reasons."""
 
+_ASYNCHRONOUS = {asynchronous.__name__, tensors.__name__}
 PATIENCE = 5.0
 """Seconds for the story of a contradiction."""
 
@@ -186,6 +188,8 @@ def definitions(test: Test) -> tuple[str, str, str]:
     def one(values: Sequence[int]) -> bool:
         return len(set(values)) == 1
 
+    if any(type(i).__module__ in _ASYNCHRONOUS for thread in test.threads for i in thread.body):
+        return _placed((False, False, False, False, False))  # copies land at any time, before loads that have returned
     aliased = any(variable.aliases is not None or variable.targets for variable in test.variables.values())
     return _placed(
         (

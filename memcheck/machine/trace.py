@@ -9,8 +9,9 @@ from memcheck.language.test import MemoryTerm, Test, VariableKind
 from memcheck.machine.accesses import Load, forwarding
 from memcheck.machine.explore import STATES, Outcome, Run, shortest
 from memcheck.machine.machine import Machine
+from memcheck.machine.mbarriers import Word
 from memcheck.machine.operations import Move
-from memcheck.machine.state import ENDED, WAITING, State
+from memcheck.machine.state import WAITING, State
 
 DECIMAL = 1 << 16
 """Numbers from here on are told in hexadecimal."""
@@ -63,16 +64,14 @@ def _begun(machine: Machine, state: State) -> Iterator[str]:
         if number:
             accesses = "access" if number == 1 else "accesses"
             yield f"{machine.test.threads[index].name} has issued {number} {accesses}"
-        yield from _standing(machine, state, index)
+        yield from _waiting(machine, state, index)
 
 
-def _standing(machine: Machine, state: State, index: int) -> Iterator[str]:
-    """Where a thread stands that has not come to its end."""
+def _waiting(machine: Machine, state: State, index: int) -> Iterator[str]:
+    """Where a unit holds a thread."""
     here = state.threads[index]
-    code = machine.code[index]
-    if here.mode != ENDED and here.pc < len(code) and code[here.pc].text:
-        verb = "waits" if here.mode == WAITING else "stands"
-        yield f"{machine.test.threads[index].name} {verb} at `{code[here.pc].text}`"
+    if here.mode == WAITING:
+        yield f"{machine.test.threads[index].name} waits at `{machine.code[index][here.pc].text}`"
 
 
 def _is_stale(machine: Machine, before: State, after: State, thread: int) -> bool:
@@ -102,7 +101,7 @@ def changes(machine: Machine, before: State, after: State) -> Iterator[str]:
                 yield f"{name}: {now.get(name, 'nothing')}"
     for index, (old, new) in enumerate(zip(before.threads, after.threads, strict=True)):
         if (old.pc, old.mode) != (new.pc, new.mode):
-            yield from _standing(machine, after, index)
+            yield from _waiting(machine, after, index)
 
 
 def _registers(machine: Machine, before: State, after: State) -> Iterator[str]:
@@ -146,7 +145,17 @@ def _elements(machine: Machine, before: Sequence[int], after: Sequence[int], whe
             value = layout.read(tuple(after), at, size)
             if value != layout.read(tuple(before), at, size):
                 cta = None if machine.levels.single else region.cta
-                yield f"{test.key(MemoryTerm(variable.name, index, cta))} = {_number(value)}{where}"
+                words = _mbarrier(value) if variable.kind is VariableKind.MBARRIER else f" = {_number(value)}"
+                yield f"{test.key(MemoryTerm(variable.name, index, cta))}{words}{where}"
+
+
+def _mbarrier(value: int) -> str:
+    """The packed word, and what is in it."""
+    word = Word.decode(value)
+    if word is None:
+        return f" = {value:#x}, no mbarrier"
+    transactions = f", tx {word.transactions}" if word.transactions else ""
+    return f": parity {word.phase & 1}, pending {word.pending} of {word.expected}{transactions} ({value:#x})"
 
 
 def _number(value: int) -> str:

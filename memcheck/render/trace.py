@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap as folded
 
 from memcheck.machine.trace import TraceStep
 from memcheck.render.ink import Line
 
+LONGEST = 30
+"""Characters of an instruction's name that is told whole."""
 TITLES = ("step", "unit", "thread", "what happened", "what changed")
 
 
@@ -29,8 +30,8 @@ def trace_head(columns: Sequence[int]) -> list[Line]:
 def trace_row(row: TraceStep, columns: Sequence[int]) -> list[Line]:
     """One step, in as many lines as its longest cell needs."""
     texts = (str(row.number), _unit(row), row.thread)
-    happened = folded(row.happened, columns[3], break_on_hyphens=False)
-    changed = [line for change in row.changes for line in folded(change, columns[4], break_on_hyphens=False)]
+    happened = folded(short(row.happened), columns[3])
+    changed = [line for change in row.changes for line in folded(short(change), columns[4])]
     lines: list[Line] = []
     for i in range(max(1, len(happened), len(changed))):
         line: Line = [("  ", "")]
@@ -52,8 +53,8 @@ def widths(rows: Sequence[TraceStep], room: int) -> tuple[int, ...]:
         longest = max((len(cell) for cell in cells), default=0)
         narrow.append(max(longest, len(title)) if longest else 0)
     left = max(30, room - 2 - sum(width + 2 for width in narrow if width) - 2)
-    texts = max((len(row.happened) for row in rows), default=0)
-    changes = max((len(change) for row in rows for change in row.changes), default=0)
+    texts = max((len(short(row.happened)) for row in rows), default=0)
+    changes = max((len(short(change)) for row in rows for change in row.changes), default=0)
     changes = max(len(TITLES[4]), min(changes, max(2 * left // 5, left - texts)))
     return (*narrow, max(len(TITLES[3]), min(texts, left - changes)), changes)
 
@@ -61,3 +62,34 @@ def widths(rows: Sequence[TraceStep], room: int) -> tuple[int, ...]:
 def _unit(row: TraceStep) -> str:
     """A step of a thread's own needs no unit beside the thread."""
     return "" if row.unit == "thread" else row.unit
+
+
+def folded(text: str, room: int) -> list[str]:
+    """Lines of at most `room`; a word that is longer is broken before its dots, as instructions have them."""
+    lines = [""]
+    for word in text.split():
+        parts = [word] if len(word) <= room else _parts(word, room)
+        for number, part in enumerate(parts):
+            gap = " " if number == 0 and lines[-1] else ""
+            if len(lines[-1]) + len(gap) + len(part) <= room:
+                lines[-1] += gap + part
+            else:
+                lines.append(part)
+    return lines if lines[0] else lines[1:]
+
+
+def _parts(word: str, room: int) -> list[str]:
+    dotted = word.replace(".", "\0.").split("\0")
+    return [part[at : at + room] for part in dotted for at in range(0, len(part), room)]
+
+
+def short(text: str) -> str:
+    """Long names of instructions up to their first state space."""
+    return " ".join(map(_short, text.split()))
+
+
+def _short(word: str) -> str:
+    if len(word) <= LONGEST or "::" not in word:
+        return word
+    kept = word.partition("::")[0].rpartition(".")[0]
+    return f"{kept}…"

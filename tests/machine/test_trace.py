@@ -5,6 +5,7 @@ from __future__ import annotations
 from memcheck.machine import trace
 from memcheck.machine.explore import shortest
 from memcheck.machine.machine import Machine
+from memcheck.machine.mbarriers import Word
 from memcheck.machine.trace import told
 from tests.machine.building import built
 
@@ -56,15 +57,28 @@ def test_an_old_value_is_called_old():
     assert "ld.acquire.gpu.global.u32 r0, [y]" in by_load
 
 
-def test_a_thread_that_waits_says_where_it_stands():
+def test_a_thread_that_waits_says_where():
     test = built(
-        f"cta 0 {{ {STORE} [x], 1; }}",
-        "cta 1 { ld.acquire.gpu.global.u32 r0, [x]; ld.global.u32 r1, [y]; }",
-        end="exists (P1:r0 = 1)",
+        f"cta 0, warp 0 {{ {STORE} [x], 1; bar.sync 0; }}",
+        "cta 0, warp 1 { bar.sync 0; ld.global.u32 r1, [x]; }",
+        end="exists (P1:r1 = 1)",
     )
     steps = trace(test, (1,))
     assert steps is not None
-    assert "P1 stands at `ld.global.u32 r1, [y]`" in steps[0].changes
+    assert "P1 waits at `bar.sync 0`" in steps[0].changes
+
+
+def test_the_word_of_an_mbarrier_is_read():
+    test = built(
+        "cta 0 { mbarrier.arrive.expect_tx.shared::cta.b64 _, [m], 16; }",
+        "cta 0 { ld.global.u32 r1, [x]; }",
+        variables=".global .u32 x = 0; .shared .mbarrier m = 2;",
+        end="exists (P1:r1 = 0)",
+    )
+    steps = trace(test, (0,))
+    assert steps is not None
+    word = Word(expected=2, pending=1, transactions=16).encode()
+    assert f"m: parity 0, pending 1 of 2, tx 16 ({word:#x})" in [change for step in steps for change in step.changes]
 
 
 def test_elements_of_arrays_and_large_numbers():

@@ -127,3 +127,10 @@ def test_every_reason_reads_as_a_sentence():
     for reason in REASONS:
         report = replace(samples.MP, machine=Crossrun(((0, 0),), True, {(0, 1): reason}))
         assert "1 allowed state is not reached" in " ".join(shown(report).split())
+
+
+def test_a_long_instruction_is_told_in_short():
+    name = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
+    text = paint(trace_table((TraceStep(1, "TMA", "P0", f"{name} [b], [g], 16, [m]: 16 bytes land", ()),), 80))
+    assert "cp.async.bulk… [b], [g], 16, [m]:" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
