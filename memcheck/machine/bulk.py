@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from memcheck.language.test import VariableKind
 from memcheck.machine import arithmetic, mbarriers
 from memcheck.machine.accesses import Atomic, Store
+from memcheck.machine.commands import Notice, Order, Run, Transfer
 from memcheck.machine.copies import start, unit
-from memcheck.machine.engine import Notice, Order, Run, Transfer
 from memcheck.machine.fences import Release, needed
 from memcheck.machine.layout import Region
 from memcheck.machine.lowering import Lowering

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memcheck.machine import mbarriers
-from memcheck.machine.engine import Engine, Notice, Order, Run, Transfer
+from memcheck.machine.commands import Notice, Order, Run, Transfer
+from memcheck.machine.engine import Engine
 from memcheck.machine.fences import passed
 from memcheck.machine.lowering import Lowering
 from memcheck.machine.operations import Operation
@@ -29,7 +30,7 @@ def start(lowering: Lowering, transfer: Transfer, instruction: Instruction) -> N
     """Adds a transfer, with its order where no register has a part in it."""
     if not lowering.needs:
         transfer.order = transfer.build(())
-    transfer.engine.track(lowering.levels.sm[lowering.thread.index], transfer)
+    transfer.engine.places.track(lowering.levels.sm[lowering.thread.index], transfer)
     lowering.add(transfer, instruction)
 
 

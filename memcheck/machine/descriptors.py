@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memcheck.machine import arithmetic
 from memcheck.machine.accesses import Atomic
-from memcheck.machine.engine import MAP
+from memcheck.machine.commands import MAP
 from memcheck.machine.fences import passed
 from memcheck.machine.levels import ALONE, SYSTEM
 from memcheck.machine.lowering import Lowering

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from memcheck.errors import MemcheckError
 from memcheck.machine import arithmetic, mbarriers
 from memcheck.machine.bulk import OFFSET, Places, updating, word_of
+from memcheck.machine.commands import MAP, Notice, Order, Run, Transfer
 from memcheck.machine.copies import start, unit
-from memcheck.machine.engine import MAP, Notice, Order, Run, Transfer
 from memcheck.machine.lowering import Lowering
 from memcheck.machine.operations import Source
 from memcheck.ptx.asynchronous import Group
