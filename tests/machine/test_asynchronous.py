@@ -1,0 +1,80 @@
+"""What the machine reaches in the suite's asynchronous tests is inside what the model allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from memcheck.checker import check
+from memcheck.corpus import Case, find
+from memcheck.errors import SourceError, UnsupportedError
+from memcheck.language.test import Test
+from memcheck.machine import Reached, simulate
+from memcheck.result import Result
+
+THEMES = ("async", "decisions", "fields", "idioms")
+STRIDE = 12
+"""Of the sample: every test is in the slow run."""
+SHARE = 0.85
+"""Of tests in which every allowed state is reached."""
+
+
+def suite() -> Iterator[tuple[Case, Test]]:
+    for theme in THEMES:
+        for case in find(f"litmus/{theme}"):
+            try:
+                yield case, case.parse()
+            except SourceError:
+                continue
+
+
+def compared(test: Test, seconds: float) -> tuple[Result, Reached] | None:
+    """Both answers; None where one of the two has none."""
+    try:
+        result = check(test, verify=False, timeout=20)
+    except UnsupportedError:
+        return None
+    if result.outside or not result.complete:
+        return None
+    return result, simulate(test, seconds=seconds)
+
+
+def contradicted(every: int, seconds: float) -> tuple[list[str], int, int]:
+    """The tests with a state that is reached and not allowed; how many reach all that is allowed, of how many."""
+    wrong, equal, count = [], 0, 0
+    for number, (case, test) in enumerate(suite()):
+        both = compared(test, seconds) if number % every == 0 else None
+        if both is None:
+            continue
+        result, reached = both
+        count += 1
+        equal += reached.states == set(result.states)
+        if not reached.states <= set(result.states):
+            wrong.append(case.name)
+    return wrong, equal, count
+
+
+def test_a_sample_is_inside_the_model() -> None:
+    wrong, _, count = contradicted(STRIDE, 2.0)
+    assert not wrong
+    assert count > 30
+
+
+@pytest.mark.slow
+def test_all_are_inside_the_model_and_most_are_reached() -> None:
+    wrong, equal, count = contradicted(1, 10.0)
+    assert not wrong
+    assert equal >= SHARE * count
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_everything_of_a_theme_is_executed(theme: str) -> None:
+    cases = find(f"litmus/{theme}")
+    assert cases
+    for case in cases[::5]:
+        try:
+            test = case.parse()
+        except SourceError:
+            continue
+        simulate(test, budget_states=1)
