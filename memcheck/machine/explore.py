@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from memcheck.language.test import Test
 from memcheck.machine.machine import Machine
 from memcheck.machine.operations import Move
+from memcheck.machine.reduction import Reduction
 from memcheck.machine.state import State
 
 Outcome = tuple[int, ...]
@@ -70,9 +71,10 @@ def simulate(
     return explore(Machine(test, options), budget_states, seconds)
 
 
-def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECONDS) -> Reached:
-    """All states by depth first, each once."""
+def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECONDS, reduces: bool = True) -> Reached:
+    """All states by depth first, each once, but those that others stand for where it `reduces`."""
     deadline = time.process_time() + seconds
+    ways = (Reduction(machine).moves, machine.moves) if reduces else (machine.moves,)
     start = machine.initial()
     number: dict[State, int] = {start: 0}
     before: list[list[int]] = [[]]
@@ -98,15 +100,20 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
                 traps = True
                 finals.append(here)
                 continue
-            for move in machine.moves(state):
-                after = move.act(state, *move.arguments)
-                steps += 1
-                known = number.get(after)
-                if known is None:
-                    known = number[after] = len(before)
-                    before.append([])
-                    pending.append(after)
-                before[known].append(here)
+            fresh = False
+            for moves in ways:
+                for move in moves(state):
+                    after = move.act(state, *move.arguments)
+                    steps += 1
+                    known = number.get(after)
+                    if known is None:
+                        fresh = True
+                        known = number[after] = len(before)
+                        before.append([])
+                        pending.append(after)
+                    before[known].append(here)
+                if fresh:
+                    break
     except KeyboardInterrupt:
         complete, interrupted = False, True
     hangs = complete and _cannot_end(before, finals)
@@ -140,51 +147,96 @@ def runs(
 
     Each run has moods of its own: how likely each unit and thread is to go on, so that some stay far behind.
     """
-    machine = Machine(test, options)
-    generator = random.Random(seed)
+    walk = _Walk(Machine(test, options), seed)
     found = Runs()
     deadline = None if seconds is None else time.process_time() + seconds
     try:
         for _ in range(n):
             if deadline is not None and time.process_time() > deadline:
                 break
-            _run(machine, generator, found, steps)
+            walk.run(found, steps)
     except KeyboardInterrupt:
         found.interrupted = True
     return found
 
 
-def _run(machine: Machine, generator: random.Random, found: Runs, limit: int) -> None:
-    moods: dict[tuple[str, int | None], float] = {}
-    state = machine.initial()
-    for _ in range(limit):
-        moves = machine.moves(state)
-        if not moves:
-            break
-        if len(moves) == 1:
-            move = moves[0]
+class _Node:
+    """A state that random runs have been in, and what they have worked out of it."""
+
+    __slots__ = ("keys", "moves", "results", "state")
+
+    def __init__(self, machine: Machine, state: State) -> None:
+        self.state = state
+        self.moves = machine.moves(state)
+        self.keys = [(move.unit, move.thread) for move in self.moves]
+        self.results: list[_Node | None] = [None] * len(self.moves)
+
+
+KEPT = 20_000
+"""States that random runs remember."""
+_MOODS = (0.05, 0.3, 1.0, 1.0, 4.0)
+
+
+class _Walk:
+    """Random runs of one machine."""
+
+    def __init__(self, machine: Machine, seed: int) -> None:
+        self.machine = machine
+        self.random = random.Random(seed)
+        self.known: dict[State, _Node] = {}
+        self.start = self.node(machine.initial())
+
+    def node(self, state: State) -> _Node:
+        found = self.known.get(state)
+        if found is None:
+            found = _Node(self.machine, state)
+            if len(self.known) < KEPT:
+                self.known[state] = found
+        return found
+
+    def after(self, node: _Node, number: int) -> _Node:
+        result = node.results[number]
+        if result is None:
+            move = node.moves[number]
+            result = self.node(move.act(node.state, *move.arguments))
+            if len(self.known) < KEPT:
+                node.results[number] = result
+        return result
+
+    def run(self, found: Runs, limit: int) -> None:
+        """One run, to its end or to the limit of its steps."""
+        moods: dict[tuple[str, int | None], float] = {}
+        draw, node = self.random.random, self.start
+        for _ in range(limit):
+            keys = node.keys
+            if not keys:
+                break
+            number = 0
+            if len(keys) > 1:
+                weights = []
+                for key in keys:
+                    mood = moods.get(key)
+                    if mood is None:
+                        mood = moods[key] = _MOODS[int(draw() * len(_MOODS))]
+                    weights.append(mood)
+                left = draw() * sum(weights)
+                while number < len(weights) - 1 and left >= weights[number]:
+                    left -= weights[number]
+                    number += 1
+            node = self.after(node, number)
+            found.steps += 1
         else:
-            weights = []
-            for one in moves:
-                key = one.unit, one.thread
-                if key not in moods:
-                    moods[key] = generator.choice((0.05, 0.3, 1.0, 1.0, 4.0))
-                weights.append(moods[key])
-            move = generator.choices(moves, weights)[0]
-        state = move.act(state, *move.arguments)
-        found.steps += 1
-    else:
-        found.unended += 1
-        return
-    if machine.trapped(state):
-        found.traps += 1
-    elif machine.final(state):
-        if machine.kept(state):
+            found.unended += 1
+            return
+        machine, state = self.machine, node.state
+        if machine.trapped(state):
+            found.traps += 1
+        elif not machine.final(state):
+            found.hangs += 1
+        elif machine.kept(state):
             found.states[machine.outcome(state)] += 1
         else:
             found.filtered += 1
-    else:
-        found.hangs += 1
 
 
 def shortest(

@@ -54,6 +54,9 @@ class Machine:
         for index, code in enumerate(self.code):
             if any(o.target is not None and o.target <= i for i, o in enumerate(code)):
                 self.memory.spins[self.levels.sm[index]] = True
+        kinds = {type(i) for thread in test.threads for i in thread.body}
+        self.synchronous = all(k.__module__ == Instruction.__module__ or k is GridDependency for k in kinds)
+        """Nothing in the test is asynchronous."""
         self._track()
         for unit in self.units:
             unit.ready()
@@ -100,7 +103,8 @@ class Machine:
             for view, line in line_of.items()
             if self.memory.home[line] is None and self.memory.is_generic(view) and line not in several
         }
-        exact = self._is_plain() and all(
+        exact = self.synchronous and not self.levels.single and not self.levels.gpus
+        exact = exact and all(
             line_of[view] in stamped
             for _, access, seen in places
             if access.observes and access.level >= GPU
@@ -119,12 +123,6 @@ class Machine:
                 far = self.memory.home[line] is None and not self.levels.single and (exact or access.level < GPU)
                 if far or line in several:
                     self.memory.track(sm, view)
-
-    def _is_plain(self) -> bool:
-        """Whether the test has several CTAs, no L2s apart from memory, and nothing asynchronous."""
-        kinds = {type(i) for thread in self.test.threads for i in thread.body}
-        synchronous = all(kind.__module__ == Instruction.__module__ or kind is GridDependency for kind in kinds)
-        return synchronous and not self.levels.single and not self.levels.gpus
 
     def _connect(self) -> None:
         self.memory.settle = self.settle

@@ -361,11 +361,8 @@ class Memory:
 
     def moves(self, state: State) -> list[Move]:
         """Writes that go up a level, and lines that an L2 takes anew."""
-        found: list[Move] = []
-        for sm, here in enumerate(state.sms):
-            for position in _free(here.held):
-                thread = here.held[position].thread
-                found.append(Move(f"SM {sm}", thread, "a write goes on to the L2", self._push, (sm, position)))
+        found = self.pushes(state)
+        for sm in range(len(state.sms)):
             found += self._evictions(state, sm)
         for gpu, l2 in enumerate(state.gpus):
             for position in _free(l2.held):
@@ -379,6 +376,15 @@ class Memory:
                     and self.fill(state, gpu, line) is not state
                 ):
                     found.append(Move(f"L2 {gpu}", None, "a line comes from memory", self._fill, (gpu, line)))
+        return found
+
+    def pushes(self, state: State) -> list[Move]:
+        """Writes that leave an SM."""
+        found: list[Move] = []
+        for sm, here in enumerate(state.sms):
+            for position in _free(here.held) if here.held else ():
+                thread = here.held[position].thread
+                found.append(Move(f"SM {sm}", thread, "a write goes on to the L2", self._push, (sm, position)))
         return found
 
     def _evictions(self, state: State, sm: int) -> list[Move]:
