@@ -57,6 +57,8 @@ class Machine:
         kinds = {type(i) for thread in test.threads for i in thread.body}
         self.synchronous = all(k.__module__ == Instruction.__module__ or k is GridDependency for k in kinds)
         """Nothing in the test is asynchronous."""
+        self.several = 0
+        """The lines with aliases, or that several proxies access, as bits."""
         self._track()
         for unit in self.units:
             unit.ready()
@@ -98,6 +100,7 @@ class Machine:
         views = {view for _, _, seen in places for view in seen}
         line_of = {view: self.layout.views[view].line for view in views}
         several = {line for line in line_of.values() if sum(other == line for other in line_of.values()) > 1}
+        self.several = sum(1 << line for line in several)
         stamped = {
             line
             for view, line in line_of.items()

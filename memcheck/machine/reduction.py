@@ -52,7 +52,7 @@ class Reduction:
     def _of_thread(self, state: State, thread: int, reads: int, writes: int) -> Sequence[Move]:
         """The outcomes of one access that the lines which others read and write leave alone."""
         window = state.threads[thread].window
-        before = 0
+        before = self.machine.several
         for position, entry in enumerate(window):
             if entry.location is None:
                 continue
@@ -99,6 +99,6 @@ class Reduction:
                 if other != sm
                 for one in level.held
             )
-            if not concerned:
+            if not concerned and not self.machine.several & line:
                 return (move,)
         return ()

@@ -11,6 +11,8 @@ from memcheck.checker import check
 from memcheck.errors import MemcheckError
 from memcheck.language.load import parse_test
 from memcheck.machine import runs, simulate
+from memcheck.machine.explore import explore
+from memcheck.machine.machine import Machine
 from memcheck.source import SourceFile
 from tests.engines.programs import programs
 
@@ -29,6 +31,9 @@ def compare(text: str) -> None:
         return
     allowed = set(result.states)
     found = simulate(test, seconds=2)
+    every = explore(Machine(test), seconds=2, reduces=False)
+    if found.complete and every.complete:
+        assert (found.states, found.hangs, found.traps) == (every.states, every.hangs, every.traps)
     assert found.states <= allowed
     assert set(runs(test, 10, SEED, seconds=1).states) <= allowed
     assert not found.traps
