@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from memcheck.crossrun import BUDGET, REASONS, Refutation
+from memcheck.crossrun import BUDGET, REASONS, Crossrun, Refutation
 from memcheck.render.ink import Line, wrap
 from memcheck.render.sentence import count
 from memcheck.render.states import named
@@ -26,10 +26,18 @@ def machine_lines(report: Report, room: int) -> list[Line]:
         number = sum(one == reason for one in machine.missing.values())
         if number:
             lines += _reason(number, reason, why, room)
-    if machine.traps:
-        text = "some run ends in undefined behaviour"
+    for text in _endings(report, machine):
         lines += wrap(text, room, [("  machine  ", "faint")], style="faint")
     return lines
+
+
+def _endings(report: Report, machine: Crossrun) -> Iterator[str]:
+    """Where the two do not agree on what never ends; what has no end that counts."""
+    if machine.traps:
+        yield "some run ends in undefined behaviour"
+    hangs = any(flag.name == "deadlock" for flag in report.flags)
+    if machine.complete and report.complete and machine.hangs != hangs:
+        yield "no run hangs" if hangs else "some run never ends, and the model has no execution that hangs"
 
 
 def _reason(number: int, reason: str, why: str, room: int) -> list[Line]:

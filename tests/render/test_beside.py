@@ -134,3 +134,20 @@ def test_a_long_instruction_is_told_in_short():
     text = paint(trace_table((TraceStep(1, "TMA", "P0", f"{name} [b], [g], 16, [m]: 16 bytes land", ()),), 80))
     assert "cp.async.bulk… [b], [g], 16, [m]:" in text
     assert all(len(line) <= 80 for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("report", "hangs", "words"),
+    [
+        (samples.MP, True, "some run never ends, and the model has no execution that hangs"),
+        (samples.DEADLOCK, False, "no run hangs"),
+        (samples.DEADLOCK, True, None),
+        (samples.MP, False, None),
+    ],
+)
+def test_hangs_are_compared(report, hangs, words):
+    text = shown(replace(report, machine=Crossrun(report.states, True, {}, hangs=hangs)))
+    assert ("  machine  " in text) is (words is not None)
+    assert words is None or words in " ".join(text.split())
+    partial = shown(replace(report, machine=Crossrun(report.states, False, {}, hangs=hangs)))
+    assert "hangs" not in partial.partition("⚑")[0]
