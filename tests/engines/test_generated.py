@@ -16,12 +16,16 @@ from memcheck.events.structure import Structure
 from memcheck.events.unfold import unfold
 from memcheck.language.load import parse_test
 from memcheck.source import SourceFile
-from tests.engines.agreement import fast, plain, reference
+from tests.engines.agreement import assert_same, fast, plain, reference
+from tests.engines.asynchronous import FEATURES as ASYNCHRONOUS
+from tests.engines.asynchronous import asynchronous_programs, exchanges
 from tests.engines.programs import FEATURES, programs
 from tests.engines.suite import model
 
 CANDIDATES = 3_000
 BOUND = 1
+SECONDS = 30
+"""For the plain encoding of one program."""
 PROGRAMS_OF_A_FEATURE = 150
 """In the long run; `all` of them together get as many again."""
 
@@ -43,12 +47,12 @@ def _structure(text: str) -> Structure:
 def _engines_agree(text: str) -> None:
     structure = _structure(text)
     answer = fast(structure, model("ptx"))
-    assert plain(structure, model("ptx")) == answer
     try:
-        assert reference(structure, CANDIDATES) == answer
+        assert_same(plain(structure, model("ptx"), SECONDS), answer)
+        assert_same(reference(structure, CANDIDATES), answer)
         event("three ways")
     except TooLargeError:
-        event("beyond brute force")
+        event("beyond plain or brute force")
 
 
 def _witnesses_hold(text: str) -> None:
@@ -74,6 +78,22 @@ def test_engines_agree_on_a_feature(feature, data):
     _witnesses_hold(text)
 
 
+@pytest.mark.parametrize("feature", sorted(ASYNCHRONOUS))
+@settings(QUICK, max_examples=4)
+@given(data=st.data())
+def test_engines_agree_on_asynchronous_programs(feature, data):
+    text = data.draw(asynchronous_programs(features=frozenset({feature})))
+    _engines_agree(text)
+    _witnesses_hold(text)
+
+
+@settings(QUICK, max_examples=20)
+@given(exchanges())
+def test_engines_agree_on_exchanges(text):
+    _engines_agree(text)
+    _witnesses_hold(text)
+
+
 @settings(QUICK, max_examples=15)
 @given(programs())
 @pytest.mark.parametrize("older", ["ptx-7.5", "ptx-6.0", "sc"])
@@ -88,18 +108,22 @@ def test_witnesses_hold(text):
     _witnesses_hold(text)
 
 
+KINDS = {feature: programs(features=frozenset({feature})) for feature in sorted(FEATURES)}
+KINDS |= {f"asynchronous {f}": asynchronous_programs(features=frozenset({f})) for f in sorted(ASYNCHRONOUS)}
+KINDS |= {"any": programs(), "asynchronous": asynchronous_programs(), "exchanges": exchanges()}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("feature", [*sorted(FEATURES), "all"])
-def test_many_programs(feature, capsys):
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_programs(kind, capsys):
     """MEMCHECK_SEED repeats a run."""
     number = int(os.environ.get("MEMCHECK_SEED", random.SystemRandom().randrange(2**32)))
     with capsys.disabled():
-        print(f"\nprograms with {feature}: MEMCHECK_SEED={number}", flush=True)
-    kinds = programs() if feature == "all" else programs(features=frozenset({feature}))
+        print(f"\nprograms, {kind}: MEMCHECK_SEED={number}", flush=True)
 
     @seed(number)
     @LONG
-    @given(kinds)
+    @given(KINDS[kind])
     def compare(text: str) -> None:
         _engines_agree(text)
         _witnesses_hold(text)
