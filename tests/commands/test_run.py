@@ -208,6 +208,70 @@ def test_expectations_can_be_the_judge(write, capsys):
     assert main(["run", "--expect", *write("bad")]) == 2
 
 
+def test_one_test_runs_on_the_machine_too(write, capsys):
+    main(["run", *write("holds")])
+    assert "P0:r0   x   model     machine\n" in capsys.readouterr().out
+    main(["run", "--json", *write("holds")])
+    assert lines(capsys)[0]["machine"] == {"reached": [{"P0:r0": 0, "x": 0}, {"P0:r0": 1, "x": 2}], "complete": True}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--no-machine"], ["--option", "tearing"], ["--model", "sc"], ["--model", "ptx-7.5"]]
+)
+def test_the_machine_is_left_out_on_request_and_for_other_readings(write, capsys, arguments):
+    main(["run", "--json", *arguments, *write("holds")])
+    assert lines(capsys)[0]["machine"] is None
+    main(["run", *arguments, *write("holds")])
+    assert "machine" not in capsys.readouterr().out
+
+
+def test_several_tests_run_on_it_if_asked_to(write, capsys):
+    files = write("holds", "fails+short")
+    main(["run", "--json", *files])
+    assert [fields["machine"] for fields in lines(capsys)] == [None, None]
+    for jobs in ("1", "2"):
+        main(["run", "--json", "--machine", "-j", jobs, *files])
+        assert [len(fields["machine"]["reached"]) for fields in lines(capsys)] == [2, 1]
+    main(["run", "--machine", *files])
+    assert "✓ holds        2  holds  machine 2\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--quiet"]])
+def test_a_contradiction_is_an_error_whatever_the_verdict(write, form):
+    assert main(["run", *form, *write("holds+refutes")]) == 1
+    assert main(["run", *form, "--no-machine", *write("holds+refutes")]) == 0
+    assert main(["run", *form, "--machine", *write("holds", "holds+refutes")]) == 1
+    assert main(["run", *form, "--expect", "--machine", *write("holds+refutes+expects-holds")]) == 1
+    assert main(["run", *form, "--expect", "--machine", *write("holds+expects-holds")]) == 0
+
+
+def test_a_contradiction_is_told_with_its_run(write, capsys):
+    main(["run", "--machine-time", "2.5", *write("holds+refutes")])
+    out = capsys.readouterr().out
+    assert "✗ machine  reaches a state that the model forbids: P0:r0=7  x=7." in out
+    assert "Forbidden by Causality." in out
+    assert "st [x], 7 within 2.5 s" in out
+
+
+def test_what_the_machine_cannot_execute_changes_no_verdict(write, capsys):
+    assert main(["run", *write("holds+foreign")]) == 0
+    assert "machine  not run: the machine does not execute this instruction yet: st\n" in capsys.readouterr().out
+    assert main(["run", "--json", *write("holds+foreign")]) == 0
+    assert lines(capsys)[0]["machine"] is None
+
+
+def test_nothing_runs_where_the_model_says_nothing(write, capsys):
+    main(["run", "--json", *write("outside+refutes")])
+    assert lines(capsys)[0]["machine"] is None
+
+
+@pytest.mark.parametrize("name", ["holds+halts", "holds+unplugged"])
+def test_an_interrupt_of_the_machine_ends_the_run_after_the_verdict(write, capsys, name):
+    assert main(["run", "--json", "--machine", *write(name, "fails")]) == 3
+    (fields,) = lines(capsys)
+    assert fields["holds"] is True
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +86,11 @@ def test_the_reasons_are_the_axioms_of_the_machine():
     model = machine_model("SYS | GPU", "0 & M", "ext \\ scta")
     added = [axiom.name for axiom in model.axioms[len(load("ptx").axioms) :]]
     assert [BUDGET, *added, UNEXPLAINED] == list(REASONS)
+
+
+def test_every_reason_is_explained():
+    page = (Path(__file__).parents[2] / "docs" / "machine.md").read_text()
+    assert re.findall(r"^\| `([\w-]+)` \| [^|]+ \|$", page, re.MULTILINE) == list(REASONS)
 
 
 @pytest.mark.parametrize("theme", ["classic/MP.table", "classic/IRIW.table", "classic/WRC.table", "isa", "rmw"])
