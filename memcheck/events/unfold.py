@@ -152,7 +152,7 @@ def _note_uninitialised(draft: Draft) -> None:
     stored: set[str] = set()
     read: set[str] = set()
     for event in draft.events[1:]:
-        if event.address is None or event.rmw is not None:
+        if event.address is None or event.rmw is not None or "MBAR" in event.tags:
             continue
         if not event.address.is_const:
             return

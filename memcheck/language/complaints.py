@@ -105,6 +105,9 @@ def _frame(text: str, at: int, token: str | None, wanted: set[str]) -> Fault:
         return Fault(f"unexpected {_shown(token[0])}", at, 1, _STATE)
     brace, end = text.find("{", at), text.find(";", at)
     if "BLOCK" in wanted and brace >= 0 and (end < 0 or brace < end):
+        if scope := _SCOPE.search(text, brace + 1):
+            hint = "leave its braces and `.reg` lines out: registers need no declaration"
+            return Fault("a scope inside a thread is not read", scope.end() - 1, 1, hint)
         return Fault("this block has no end", brace, 1, "its braces `{` and `}` do not match")
     if "COLUMNS" in wanted:
         return Fault("a thread is expected here", at, max(1, len(line)), _THREADS)
@@ -123,6 +126,7 @@ def _frame(text: str, at: int, token: str | None, wanted: set[str]) -> Fault:
 _STATE = "the initial state, between `{` and `}`, follows the name"
 _THREADS = "threads are `P0 @ cta 0 { … }`, or a row `P0 @ cta 0 | P1 @ cta 1 ;`"
 _CONDITION = "the condition, `exists (…)`, `~exists (…)` or `forall (…)`, comes last"
+_SCOPE = re.compile(r"[;:]\s*\{(?=\s*[.@\w])")
 _TAIL = re.compile(r"\n[ \t]*(~\s*exists|exists|forall|filter|locations)\b")
 _LAST = ("exists", "~exists", "forall", "filter", "locations")
 

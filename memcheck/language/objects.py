@@ -18,6 +18,7 @@ from memcheck.source import Span
 OBJECTS = tuple(kind.value for kind in VariableKind if kind is not VariableKind.DATA)
 MAX_ARRIVALS = (1 << 20) - 1
 """What an mbarrier can count (ISA 9.7.15.16.2)."""
+MBARRIER_ALIGNMENT = 8
 MAX_OBJECTS = 1024
 MAX_DIMENSIONS = 5
 IMAGE_DIMENSIONS = 2
@@ -86,6 +87,8 @@ class _Reader:
             text = word.text[1:]
             if text == "align":
                 align = alignment(number, self.span(word), align, self.positions, self.at)
+                if self.what == "mbarrier" and align < MBARRIER_ALIGNMENT:
+                    self.refuse(f"an mbarrier is aligned to {MBARRIER_ALIGNMENT} bytes", word)
             elif number is not None:
                 raise SourceError(f"unexpected number after `{word.text}`", self.span(number))
             elif text in _SPACES[self.what] and space is None:
@@ -239,5 +242,6 @@ class _Reader:
         given = field.value.word if isinstance(field.value, s.Name) else field.value
         text = given.text if isinstance(given, (s.Word, s.Number)) else ""
         if text not in _CHOICES[key]:
-            raise SourceError(f"this is no {key} of a tensor map", self.span(field.key), nearest(text, _CHOICES[key]))
+            hint = f"one of {', '.join(_CHOICES[key])}"
+            raise SourceError(f"this is no {key} of a tensor map", self.span(field.key), hint)
         return _CHOICES[key][text]

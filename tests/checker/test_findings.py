@@ -84,3 +84,22 @@ def test_what_works_is_clean(name: str) -> None:
 def test_a_hang_says_what_is_missing(name: str, words: str) -> None:
     (text,) = [flag.text for flag in memcheck.check(memcheck.load(name)).flags if flag.name == "deadlock"]
     assert words in text
+
+
+def test_fences_that_synchronize_make_up_for_a_default_scope() -> None:
+    text = """PTX fences
+    { .shared .u32 s = 0; .shared .mbarrier m = 1; }
+    P0 @ cta 0, cluster 0 {
+      mapa.shared::cluster.u32 r1, m, 1; mapa.shared::cluster.u32 r2, s, 1;
+      st.shared::cluster.u32 [r2], 1; fence.acq_rel.cluster;
+      mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r1];
+    }
+    P1 @ cta 1, cluster 0 {
+      L: mbarrier.try_wait.parity.shared::cta.b64 p0, [m], 0; @!p0 bra L;
+      FENCE ld.shared.u32 r0, [s];
+    }
+    """
+    fenced = memcheck.check(memcheck.load(text.replace("FENCE", "fence.acq_rel.cluster;")))
+    bare = memcheck.check(memcheck.load(text.replace("FENCE", "")))
+    assert {flag.name for flag in fenced.flags} == set()
+    assert "default-scope-across-ctas" in {flag.name for flag in bare.flags}
