@@ -45,13 +45,22 @@ class Access(WindowOperation):
         if location is None:
             return machine.trap(state, thread)
         values = tuple(value(registers) for value in self.values)
-        released = here.released
-        if self.releases and self.level >= GPU:
-            released |= {location.view}
-        releases = self.level >= GPU and not self.is_load and not released.isdisjoint((-1, location.view))
+        releases = self.level >= GPU and not self.is_load and (self.releases or -1 in here.released)
         window = (*here.window, Entry(self, location, values, releases))
-        here = here._replace(pc=here.pc + 1, registers=self.claimed(registers), window=window, released=released)
+        here = here._replace(pc=here.pc + 1, registers=self.claimed(registers), window=window)
         return state.with_thread(thread, here)
+
+    def release_at(self, state: State, thread: int, location: Location) -> State:
+        """What the thread writes there from now on belongs to the release that it has performed."""
+        here = state.threads[thread]
+        if not self.releases or self.level < GPU or location.view in here.released:
+            return state
+        return state.with_thread(thread, here._replace(released=here.released | {location.view}))
+
+    def is_release(self, state: State, thread: int, entry: Entry) -> bool:
+        """Whether a write ends a release pattern of its thread."""
+        assert entry.location is not None
+        return entry.releases or (self.level >= GPU and entry.location.view in state.threads[thread].released)
 
     def claimed(self, registers: tuple[int | None, ...]) -> tuple[int | None, ...]:
         """Registers while the operation is in flight."""
@@ -134,8 +143,10 @@ class Store(Access):
         entry = here.window[position]
         assert entry.location is not None
         state = state.with_thread(thread, here._replace(window=without(here.window, position)))
-        memory = machine.memory
-        state = memory.write(state, thread, entry.location, entry.values[0], self.strong, self.level, entry.releases)
+        location, memory = entry.location, machine.memory
+        releases = self.is_release(state, thread, entry)
+        state = memory.write(state, thread, location, entry.values[0], self.strong, self.level, releases)
+        state = self.release_at(state, thread, location)
         return machine.settle(state, (thread,))
 
 
@@ -186,10 +197,21 @@ class Atomic(Access):
                 self._move(machine, after, thread, position, old, self.function(old, operands))
                 for old, after in memory.read(state, thread, location, ALONE)
             ]
+        releases = self.is_release(state, thread, entry)
         found = memory.update(
-            state, thread, location, self.level, lambda old: self.function(old, operands), entry.releases, self.observes
+            state, thread, location, self.level, lambda old: self.function(old, operands), releases, self.observes
         )
-        return [self._move(machine, after, thread, position, old, None) for old, after in found]
+        return [
+            self._move(machine, self._after(after, thread, entry, old), thread, position, old, None)
+            for old, after in found
+        ]
+
+    def _after(self, state: State, thread: int, entry: Entry, old: int) -> State:
+        """A cas that fails releases nothing."""
+        assert entry.location is not None
+        if self.function(old, entry.values) is None:
+            return state
+        return self.release_at(state, thread, entry.location)
 
     def _move(self, machine: Machine, state: State, thread: int, position: int, old: int, left: int | None) -> Move:
         arguments = (machine, state, thread, position, old, left)

@@ -225,14 +225,16 @@ class CtaMeet(Meet):
 
     def clashes(self, other: Arrival, mine: Arrival) -> bool:
         mixed = (other.reduction is None) != (mine.reduction is None)
-        return super().clashes(other, mine) or mixed or other.wanted != mine.wanted
+        # no count asks for the whole CTA
+        whole = len(self.unit.warps[self.sm])
+        return super().clashes(other, mine) or mixed or (other.wanted or whole) != (mine.wanted or whole)
 
     def together(self, unit: Barriers, state: State, key: Key, arrivals: Sequence[Arrival]) -> set[int]:
         sm = key[1]
         come = {one.thread for one in arrivals}
         if not come:
             return come
-        count = arrivals[0].wanted
+        count = next((one.wanted for one in arrivals if one.wanted is not None), None)
         full = unit.full_warps(state, sm, come)
         if count is None:
             everyone = unit.machine.levels.threads_of_sm[sm]
@@ -323,7 +325,10 @@ def barrier(lowering: Lowering, instruction: Instruction) -> None:
     meet = CtaMeet(unit, sm, lowering.source(instruction.id, 32), count, waits)
     meet.alone = len(mates) == 1
     if instruction.count is not None:
-        meet.plain = lowering.constant(instruction.count) == WARP * len(unit.warps[sm])
+        known = lowering.constant(instruction.count)
+        meet.plain = known == WARP * len(unit.warps[sm])
+        own = next(warp for warp in unit.warps[sm] if lowering.thread.index in warp)
+        meet.alone = meet.alone or (known == WARP and len(own) == 1)
     if instruction.kind is BarrierKind.RED:
         assert instruction.source is not None
         value = lowering.source(instruction.source, 1)

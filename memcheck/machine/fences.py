@@ -44,17 +44,36 @@ class Release(WindowOperation):
         return state.with_thread(thread, here._replace(window=(*here.window, Entry(self, None))))
 
 
+class RestrictedRelease(WindowOperation):
+    """The marker of a release for the lines of `covers` alone, as bits: nothing else before it keeps it back."""
+
+    is_marker = True
+
+    def __init__(self, covers: int) -> None:
+        self.covers = covers
+
+    def start(self, machine: Machine, state: State, thread: int) -> State | None:
+        del machine
+        here = state.threads[thread]
+        if any(e.location is not None and self.covers >> e.location.line & 1 for e in here.window):
+            here = here._replace(window=(*here.window, Entry(self, None)))
+        return state.with_thread(thread, here._replace(pc=here.pc + 1))
+
+
 class Acquire(Operation):
-    """Waits for strong loads in flight, then empties the caches."""
+    """Waits for strong loads in flight, then empties the caches; of shared memory alone where it is `restricted`."""
 
     uses_seen = True
 
-    def __init__(self, level: int) -> None:
+    def __init__(self, level: int, restricted: bool = False) -> None:
         self.level = level
+        self.restricted = restricted
 
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
         if any(entry.operation.observes for entry in state.threads[thread].window):
             return None
+        if self.restricted:
+            return machine.memory.acquire_shared(passed(state, thread), thread)
         return machine.memory.acquire_seen(passed(state, thread), thread, self.level)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from memcheck.language.test import Test, VariableKind
 from memcheck.machine import arithmetic
 from memcheck.machine.accesses import Access, Atomic, Load, Store
-from memcheck.machine.fences import Acquire, Everything, ProxyFence, Release, needed
+from memcheck.machine.fences import Acquire, Everything, ProxyFence, Release, RestrictedRelease, needed
 from memcheck.machine.layout import Region
 from memcheck.machine.lowering import Lowering
 from memcheck.machine.operations import Source
@@ -15,6 +15,7 @@ from memcheck.machine.registers import Compute, copied, kept
 from memcheck.machine.state import Location
 from memcheck.machine.windows import MULTIMEM_STRIDE, SHARED_SPACES
 from memcheck.ptx import instructions as ptx
+from memcheck.ptx.asynchronous import MbarrierInit
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Address, AddressOf, Operand, Register
 from memcheck.ptx.qualifiers import FenceProxy, Proxy, Scope, Sem, Space
@@ -313,10 +314,16 @@ def _reduced(
 
 
 def fence(lowering: Lowering, instruction: Instruction) -> None:
-    """`fence`, `membar`. Those restricted to shared memory, and of inits, order everything here."""
+    """`fence`, `membar`; some are for shared memory, or for the objects that lie there, alone."""
     assert isinstance(instruction, ptx.Fence)
     level = lowering.level(instruction.scope)
     if not needed(level):
+        return
+    if instruction.restriction is not None:
+        if instruction.sem in _ACQUIRING:
+            lowering.add(Acquire(level, True), instruction)
+        if instruction.sem in _RELEASING:
+            lowering.add(RestrictedRelease(_covered(lowering, instruction.restriction)), instruction)
         return
     if instruction.sem is Sem.SC:
         lowering.add(Everything(level), instruction)
@@ -325,6 +332,19 @@ def fence(lowering: Lowering, instruction: Instruction) -> None:
         lowering.add(Acquire(level), instruction)
     if instruction.sem in _RELEASING:
         lowering.add(Release(level, True), instruction)
+
+
+def _covered(lowering: Lowering, restriction: ptx.Restriction) -> int:
+    """The lines that a restricted release is for, as bits: of the own CTA, or of what the thread initialises there."""
+    own = lowering.levels.sm[lowering.thread.index]
+    bases = [i.mbarrier.base for i in lowering.thread.body if isinstance(i, MbarrierInit)]
+    objects = {base.variable for base in bases if isinstance(base, AddressOf)}
+    every = restriction is not ptx.Restriction.MBARRIER_INIT or any(isinstance(base, Register) for base in bases)
+    covered = 0
+    for number, line in enumerate(lowering.layout.lines):
+        if lowering.machine.memory.home[number] == own and (every or line.variable in objects):
+            covered |= 1 << number
+    return covered
 
 
 def proxy_fence(lowering: Lowering, instruction: Instruction) -> None:

@@ -8,12 +8,13 @@ from typing import TypeVar
 from memcheck.language.condition import satisfies
 from memcheck.language.test import Observable, RegisterTerm, Test
 from memcheck.machine.accesses import Access, held_up
+from memcheck.machine.fences import Release, RestrictedRelease
 from memcheck.machine.instructions import widest
 from memcheck.machine.layout import Layout, lay_out
 from memcheck.machine.levels import GPU, Levels
 from memcheck.machine.lowering import Lower, Lowering, lower
 from memcheck.machine.memory import Memory
-from memcheck.machine.operations import Move, Operation
+from memcheck.machine.operations import Move, Operation, without
 from memcheck.machine.registers import End
 from memcheck.machine.stamps import StampedMemory
 from memcheck.machine.state import ENDED, RUNNING, State, Thread
@@ -220,13 +221,21 @@ class Machine:
         return self.memory.forget(state, self.levels.sm[index])
 
     def _retire(self, state: State, index: int) -> State:
-        """Markers with nothing before them leave the window."""
+        """Markers that nothing before them keeps back leave the window."""
         here = state.threads[index]
         while here.window and here.window[0].operation.is_marker:
-            level = here.window[0].operation.level
+            marker = here.window[0].operation
             here = here._replace(window=here.window[1:])
-            state = self.memory.marker(state.with_thread(index, here), index, level)
+            state = state.with_thread(index, here)
+            if isinstance(marker, Release):
+                state = self.memory.marker(state, index, marker.level)
             here = state.threads[index]
+        before = 0
+        for position, entry in enumerate(here.window):
+            if isinstance(entry.operation, RestrictedRelease) and not before & entry.operation.covers:
+                window = without(here.window, position)
+                return self._retire(state.with_thread(index, here._replace(window=window)), index)
+            before |= 0 if entry.location is None else 1 << entry.location.line
         return state
 
     def trap(self, state: State, thread: int) -> State:

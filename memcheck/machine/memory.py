@@ -270,6 +270,15 @@ class Memory:
 
     # ---- synchronising
 
+    def acquire_shared(self, state: State, thread: int) -> State:
+        """An acquire for shared memory alone."""
+        sm = self.levels.sm[thread]
+        for view, position in self.place[sm].items():
+            versions = state.sms[sm].views[position]
+            if len(versions) > 1 and self.home[self.layout.views[view].line] is not None and self.is_generic(view):
+                state = self._with_versions(state, sm, position, self._from_mark(versions))
+        return state
+
     def acquire_at(self, state: State, thread: int, level: int, location: Location) -> State:
         """An acquire operation on a location has been performed."""
         del location
@@ -295,9 +304,13 @@ class Memory:
         for view, position in self.place[sm].items():
             versions = state.sms[sm].views[position]
             if len(versions) > 1 and self.is_generic(view):
-                kept = next((i for i in range(len(versions) - 1, 0, -1) if versions[i] & 1), 0)
-                state = self._with_versions(state, sm, position, _trimmed(versions[kept:]))
+                state = self._with_versions(state, sm, position, self._from_mark(versions))
         return state
+
+    def _from_mark(self, versions: tuple[int, ...]) -> tuple[int, ...]:
+        """From the newest on behind which an acquire may not go."""
+        kept = next((i for i in range(len(versions) - 1, 0, -1) if versions[i] & 1), 0)
+        return _trimmed(versions[kept:])
 
     def proxy_fence(self, state: State, thread: int, proxy: Proxy) -> State:
         """Empties the caches of a proxy, and the generic ones, in the thread's SM; GENERIC stands for aliases.

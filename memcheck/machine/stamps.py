@@ -260,8 +260,7 @@ class StampedMemory(Memory):
         for view, position in self.place[sm].items():
             versions = state.sms[sm].views[position]
             if len(versions) > 1 and self.layout.views[view].line not in self.index and self.is_generic(view):
-                kept = next((i for i in range(len(versions) - 1, 0, -1) if versions[i] & 1), 0)
-                state = self._with_versions(state, sm, position, versions[kept:])
+                state = self._with_versions(state, sm, position, self._from_mark(versions))
         return state
 
     def acquire(self, state: State, thread: int, level: int) -> State:
