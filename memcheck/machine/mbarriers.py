@@ -4,12 +4,15 @@ The word lies in the shared memory of its CTA and every operation on it is atomi
 operations wait in its window like its atomics; a remote one takes its time on the way. Scopes decide what is released
 before an arrival and what is acquired by a wait that returns true.
 
-    bit  0      layout; here it tells, in the token of an arrival, that a .noComplete form gave it
+    bit  0      layout
     bits 1-20   expected arrivals, as 2^20 less their number
     bits 21-41  transaction count, two's complement
     bit  42     whether the number of the phase is 2 or 3 modulo 4: tokens of lapped phases differ
     bits 43-62  pending arrivals, as 2^20 less their number: arrivals count up
     bit  63     parity of the phase
+
+The token of an arrival is opaque in PTX. Here it is the fields of the word from before the arrival, as numbers: 21 bits
+of transactions, 20 pending, 20 expected, 2 of the phase, and the highest for one that a .noComplete form gave.
 
 Where the transaction count lies between the other two is not known, nor whether more of the phase than its parity is
 kept there. Memory that holds 0 for the expected arrivals is no mbarrier.
@@ -42,6 +45,7 @@ MOST = (1 << 20) - 1
 """The largest count of arrivals, and the largest size of a transaction count."""
 _COUNT = 1 << 20
 _TX = 1 << 21
+_TOKEN_PHASE = 61
 
 
 class Word(NamedTuple):
@@ -74,6 +78,11 @@ class Word(NamedTuple):
         if transactions >= _TX // 2:
             transactions -= _TX
         return Word(expected, -(word >> 43) % _COUNT, transactions, (word >> 42 & 1) << 1 | word >> 63)
+
+    def token(self, no_complete: bool = False) -> int:
+        """What an arrival returns that finds this."""
+        low = self.transactions % _TX | self.pending << 21 | self.expected << 41
+        return low | self.phase << _TOKEN_PHASE | no_complete << 63
 
     def changed(self, arrivals: int = 0, more: int = 0, fewer: int = 0, transactions: int = 0) -> Word | None:
         """After one operation: `arrivals` come, `more` are lacking, `fewer` are expected from the next phase on,
@@ -116,7 +125,7 @@ def changed(word: int, arrivals: int = 0, more: int = 0, fewer: int = 0, transac
 def over(word: int, token: int | None, parity: int | None) -> bool:
     """Whether the phase of a token, or the one before the current if it has that parity, is over."""
     if token is not None:
-        return (word >> 63, word >> 42 & 1) != (token >> 63, token >> 42 & 1)
+        return ((word >> 42 & 1) << 1 | word >> 63) != token >> _TOKEN_PHASE & 3
     return word >> 63 != parity
 
 
@@ -125,7 +134,7 @@ class Update(Access):
 
     def __init__(
         self, address: Source, fixed: Location | None, change: Change, values: tuple[Source, ...],
-        destination: int | None = None, keep: Callable[[int, int], int] = lambda before, _after: before,
+        destination: int | None = None, keep: Callable[[int], int] = lambda before: before,
     ) -> None:  # fmt: skip
         super().__init__(address, SIZE, SM, Proxy.GENERIC, fixed)
         self.reads = self.writes = -1 if fixed is None else 1 << fixed.line
@@ -156,7 +165,7 @@ class Update(Access):
             return machine.trap(state, thread)
         here = here._replace(window=without(here.window, position))
         if self.destination is not None:
-            token = self.keep(before, after)
+            token = self.keep(before)
             registers = here.registers
             here = here._replace(registers=(*registers[: self.destination], token, *registers[self.destination + 1 :]))
         state = machine.memory.write(state.with_thread(thread, here), thread, location, after, True)
@@ -255,7 +264,7 @@ def word_address(
 
 def _update(
     lowering: Lowering, instruction: Instruction, operand: Address, space: Space, change: Change,
-    values: tuple[Source, ...] = (), state: Register | None = None, flag: int = 0,
+    values: tuple[Source, ...] = (), state: Register | None = None, no_complete: bool = False,
 ) -> None:  # fmt: skip
     source, check, fixed = word_address(lowering, operand, space)
     destination = lowering.target(state)
@@ -263,7 +272,12 @@ def _update(
         update = Update(source, fixed, change, values)
     else:
         keep = lowering.write(state, 64)
-        update = Update(source, fixed, change, values, destination, lambda before, _after: keep(before | flag))
+
+        def token(before: int) -> int:
+            word = Word.decode(before)
+            return keep(0 if word is None else word.token(no_complete))
+
+        update = Update(source, fixed, change, values, destination, token)
     update.check = check
     lowering.add(update, instruction)
 
@@ -319,8 +333,10 @@ def arrive(lowering: Lowering, instruction: Instruction) -> None:
             return None
         return after
 
-    flag = int(instruction.no_complete)
-    _update(lowering, instruction, instruction.mbarrier, instruction.space, change, values, instruction.state, flag)
+    _update(
+        lowering, instruction, instruction.mbarrier, instruction.space, change, values, instruction.state,
+        instruction.no_complete,
+    )  # fmt: skip
 
 
 def wait(lowering: Lowering, instruction: Instruction) -> None:
@@ -365,6 +381,6 @@ def pending_count(lowering: Lowering, instruction: Instruction) -> None:
     assert number is not None
 
     def pending(registers: Sequence[int | None]) -> int:
-        return -(value(registers) >> 43) % _COUNT
+        return value(registers) >> 21 & MOST
 
     lowering.add(Compute([(number, kept(keep, pending))]), instruction)

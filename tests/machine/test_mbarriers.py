@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memcheck.events import phase
 from memcheck.machine.machine import Machine
 from memcheck.machine.mbarriers import MOST, Word, changed, initialised, invalidated, over
 from tests.machine.building import built, find, reached, states, step
@@ -74,15 +75,22 @@ def test_ranges() -> None:
 
 
 def test_waits() -> None:
-    first, second, third = (Word(1, 1, 0, phase).encode() for phase in range(3))
+    words = [Word(1, 1, 0, number) for number in range(3)]
+    (first, second, third), token = (word.encode() for word in words), words[0].token()
     assert not over(first, None, 0)
     assert over(first, None, 1)
     assert over(second, None, 0)
-    assert not over(first, first, None)
-    assert over(second, first, None)
+    assert not over(first, token, None)
+    assert over(second, token, None)
     # two phases on, the token's phase is still another one, though of the same parity
-    assert over(third, first, None)
+    assert over(third, token, None)
     assert not over(third, None, 0)
+
+
+def test_a_token_is_what_the_model_says_too() -> None:
+    assert Word(5, 3, 16, 1).token() == 5 << 41 | 3 << 21 | 16 | 1 << 61
+    assert Word(5, 3, 16, 1).token() | 1 << 63 == Word(5, 3, 16, 1).token(no_complete=True)
+    assert phase.fresh(5) & ~(1 << 63) == Word(5, 5).token()
 
 
 def test_a_machine_shows_the_word() -> None:
