@@ -176,7 +176,7 @@ def test_an_interrupt_ends_with_what_is_known(write, tmp_path, number):
 def test_an_interrupt_of_random_runs_keeps_their_count(capsys, monkeypatch):
     from memcheck.machine import explore
 
-    one_run, begun = explore._run, []
+    one_run, begun = explore._Walk.run, []
 
     def interrupted(*arguments):
         begun.append(1)
@@ -184,7 +184,7 @@ def test_an_interrupt_of_random_runs_keeps_their_count(capsys, monkeypatch):
             raise KeyboardInterrupt
         return one_run(*arguments)
 
-    monkeypatch.setattr(explore, "_run", interrupted)
+    monkeypatch.setattr(explore._Walk, "run", interrupted)
     assert main(["simulate", "--runs", "50", MP, "mp.litmus"]) == 3
     out = " ".join(capsys.readouterr().out.split())
     assert "in 20 random runs with seed 0; there may be others. Not all runs were made: it was interrupted." in out
