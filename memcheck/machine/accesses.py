@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memcheck.machine.levels import ALONE, GPU
 from memcheck.machine.operations import Move, Source, WindowOperation, without
-from memcheck.machine.state import Entry, Location, State
+from memcheck.machine.state import Entry, Location, State, Thread
 from memcheck.ptx.qualifiers import Proxy
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class Access(WindowOperation):
         values = tuple(value(registers) for value in self.values)
         releases = self.level >= GPU and not self.is_load and (self.releases or -1 in here.released)
         window = (*here.window, Entry(self, location, values, releases))
-        here = here._replace(pc=here.pc + 1, registers=self.claimed(registers), window=window)
-        return state.with_thread(thread, here)
+        claimed = self.claimed(registers)
+        return state.with_thread(thread, Thread(here.pc + 1, claimed, window, here.mode, here.released, here.seen))
 
     def release_at(self, state: State, thread: int, location: Location) -> State:
         """What the thread writes there from now on belongs to the release that it has performed."""
@@ -120,8 +120,7 @@ class Load(Access):
         location = here.window[position].location
         assert location is not None
         registers = _set(here.registers, self.destination, self.keep(value))
-        here = here._replace(registers=registers, window=without(here.window, position))
-        state = state.with_thread(thread, here)
+        state = state.with_thread(thread, here.having(registers, without(here.window, position)))
         if self.acquires:
             state = machine.memory.acquire_at(state, thread, self.level, location)
         if self.noted is not None:
@@ -142,7 +141,7 @@ class Store(Access):
         here = state.threads[thread]
         entry = here.window[position]
         assert entry.location is not None
-        state = state.with_thread(thread, here._replace(window=without(here.window, position)))
+        state = state.with_thread(thread, here.having(here.registers, without(here.window, position)))
         location, memory = entry.location, machine.memory
         releases = self.is_release(state, thread, entry)
         state = memory.write(state, thread, location, entry.values[0], self.strong, self.level, releases)
@@ -230,7 +229,7 @@ class Atomic(Access):
             self.write.text = self.text
             entry = Entry(self.write, location, (left,))
             window = (*window[:position], entry, *window[position + 1 :])
-        here = here._replace(registers=_set(here.registers, self.destination, self.keep(old)), window=window)
+        here = here.having(_set(here.registers, self.destination, self.keep(old)), window)
         state = state.with_thread(thread, here)
         if self.acquires:
             state = machine.memory.acquire_at(state, thread, self.level, location)

@@ -7,10 +7,11 @@ is where its scope sees it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memcheck.machine.levels import ALONE, GPU, SYSTEM
-from memcheck.machine.operations import Operation, WindowOperation
+from memcheck.machine.operations import Move, Operation, WindowOperation
 from memcheck.machine.state import Entry, State
 from memcheck.ptx.qualifiers import Proxy
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def passed(state: State, thread: int) -> State:
     """The thread goes on to its next operation."""
     here = state.threads[thread]
-    return state.with_thread(thread, here._replace(pc=here.pc + 1))
+    return state.with_thread(thread, here.at(here.pc + 1))
 
 
 class Release(WindowOperation):
@@ -57,7 +58,7 @@ class RestrictedRelease(WindowOperation):
         here = state.threads[thread]
         if any(e.location is not None and self.covers >> e.location.line & 1 for e in here.window):
             here = here._replace(window=(*here.window, Entry(self, None)))
-        return state.with_thread(thread, here._replace(pc=here.pc + 1))
+        return state.with_thread(thread, here.at(here.pc + 1))
 
 
 class Acquire(Operation):
@@ -87,9 +88,31 @@ class Everything(Operation):
         self.hands_on = self.in_order = level >= GPU
 
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
-        memory = machine.memory
-        if state.threads[thread].window or not memory.flushed(state, memory.levels.sm[thread], self.level):
+        if not self._flushed(machine, state, thread) or (self.in_order and self._others(machine, state, thread)):
             return None
+        return self._over(state, machine, thread)
+
+    def moves(self, machine: Machine, state: State, thread: int) -> Sequence[Move]:
+        if not self._flushed(machine, state, thread):
+            return ()
+        return (Move("thread", thread, f"{self.text} is over", self._over_and_on, (machine, thread)),)
+
+    def _flushed(self, machine: Machine, state: State, thread: int) -> bool:
+        memory = machine.memory
+        return not state.threads[thread].window and memory.flushed(state, memory.levels.sm[thread], self.level)
+
+    @staticmethod
+    def _others(machine: Machine, state: State, thread: int) -> bool:
+        """Whether the order of fences matters: another may come later, or sooner."""
+        return machine.memory.orders and any(
+            other != thread and machine.memory.may(state, other) & 4 for other in range(len(state.threads))
+        )
+
+    def _over_and_on(self, state: State, machine: Machine, thread: int) -> State:
+        return machine.settle(self._over(state, machine, thread), (thread,))
+
+    def _over(self, state: State, machine: Machine, thread: int) -> State:
+        memory = machine.memory
         here = state.threads[thread]
         if self.level >= GPU:
             here = here._replace(released=here.released | {-1})

@@ -121,6 +121,7 @@ class Machine:
             self.memory = StampedMemory(self.levels, self.layout, sorted(stamped), carries, 12 if loops else 40)
             self.memory.spins = spins
             self._connect()
+        self.memory.several = self.several
         for sm, access, seen in places:
             for view in seen if access.reads else ():
                 line = line_of[view]
@@ -206,7 +207,7 @@ class Machine:
             if any(registers[number] is None for number in operation.needs):
                 break
             if operation.guard is not None and bool(registers[operation.guard[0]]) is operation.guard[1]:
-                state = state.with_thread(index, here._replace(pc=here.pc + 1))
+                state = state.with_thread(index, here.at(here.pc + 1))
             else:
                 after = operation.start(self, state, index)
                 if after is None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from memcheck.machine.layout import Layout
-from memcheck.machine.levels import GPU, SM, SYSTEM, Levels
+from memcheck.machine.levels import ALONE, GPU, SM, SYSTEM, Levels
 from memcheck.machine.operations import Move
 from memcheck.machine.state import Held, Level, Location, State
 from memcheck.ptx.qualifiers import Proxy
@@ -26,6 +26,10 @@ class Memory:
     """`settle`: what threads do by themselves once writes have moved (set by the machine)."""
 
     def __init__(self, levels: Levels, layout: Layout) -> None:
+        self.several = 0
+        """The lines with several views, as bits."""
+        self.orders = False
+        """Fences of fence.sc hand on what they know: which is first makes a difference."""
         self.shift = 1
         """In a version of a line, the bits below its value."""
         self.levels = levels
@@ -111,8 +115,11 @@ class Memory:
         line, view = location.line, location.view
         position = self.place[sm].get(view)
         shared = self.home[line] is not None
-        if position is None or (level >= GPU and not shared):
+        aliased = self.several >> line & 1 and self.levels.gpu[sm] is None
+        if position is None or (level >= GPU and not shared and not aliased):
             return [self._newest(state, sm, location, position, level, shared)]
+        if level > ALONE and aliased:
+            return self._aliased(state, sm, location, position)
         here = state.sms[sm]
         versions = here.views[position]
         found: list[Reading] = []
@@ -127,6 +134,18 @@ class Memory:
             if i and (i < last or level >= SM):
                 after = self._with_versions(state, sm, position, _trimmed(versions[i:]))
             found.append((value, after))
+        return found
+
+    def _aliased(self, state: State, sm: int, location: Location, position: int) -> list[Reading]:
+        """What a strong load finds that knows nothing of writes to other addresses, or by other proxies."""
+        here = state.sms[sm]
+        versions = here.views[position]
+        found: list[Reading] = []
+        for i, version in enumerate(versions):
+            after = state
+            if i and version & 1:
+                after = self._with_versions(state, sm, position, _trimmed(versions[i:]))
+            found.append((location.extract(overlaid(version >> self.shift, here.held, location)), after))
         return found
 
     def _newest(
@@ -233,11 +252,15 @@ class Memory:
         sm = self.levels.sm[thread]
         if level < GPU or self.home[location.line] is not None:
             found = []
-            for old, after in self.read(state, thread, location, level):
+            shared = self.home[location.line] is not None
+            if shared:
+                newest = self._newest(state, sm, location, self.place[sm].get(location.view), level, True)
+            for old, after in (newest,) if shared else self.read(state, thread, location, level):
                 new = function(old)
                 found.append((old, after if new is None else self.write(after, thread, location, new, True)))
             return found
-        [(old, state)] = self.read(state, thread, location, level)
+        position = self.place[sm].get(location.view)
+        old, state = self._newest(state, sm, location, position, level, False)
         new = function(old)
         if new is None:
             return [(old, state)]
@@ -441,7 +464,8 @@ class Memory:
     # ---- parts of the state
 
     def _with_sm(self, state: State, sm: int, level: Level) -> State:
-        return state._replace(sms=(*state.sms[:sm], level, *state.sms[sm + 1 :]))
+        sms = (*state.sms[:sm], level, *state.sms[sm + 1 :])
+        return State(state.threads, state.memory, sms, state.gpus, state.units, state.clock, state.order)
 
     def _with_gpu(self, state: State, gpu: int, level: Level) -> State:
         return state._replace(gpus=(*state.gpus[:gpu], level, *state.gpus[gpu + 1 :]))
@@ -451,7 +475,7 @@ class Memory:
         if here.views[position] == versions:
             return state
         views = (*here.views[:position], versions, *here.views[position + 1 :])
-        return self._with_sm(state, sm, here._replace(views=views))
+        return self._with_sm(state, sm, Level(views, here.lines, here.held, here.floors))
 
 
 def _with(values: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:

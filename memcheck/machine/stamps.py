@@ -35,6 +35,7 @@ class StampedMemory(Memory):
         super().__init__(levels, layout)
         self.index = {line: number for number, line in enumerate(lines)}
         self.carries = carries
+        self.orders = True
         self.last = last
         self.carried_at = _STAMP + BITS
         self.shift = self.carried_at + BITS * len(self.index)
@@ -193,17 +194,23 @@ class StampedMemory(Memory):
             return super().update(state, thread, location, level, function)
         sm = self.levels.sm[thread]
         versions = state.sms[sm].views[self.place[sm][location.view]]
-        newest = versions[-1]
-        carried = self._carried(newest) if newest & _STRONG else 0
-        old = location.extract(state.memory[location.line])
-        new = function(old)
-        if newest & _STRONG and observes:
-            state = self._observed(state, thread, location, number, len(versions) - 1)
-        if new is None:
-            return [(old, state)]
-        if releases and self.carries:
-            carried = self.joined(carried, state.sms[sm].floors)
-        return [(old, self._commit(state, sm, location, new, True, carried))]
+        # weak writes may come between the two halves of an atomic
+        first = next((i for i in range(len(versions) - 1, 0, -1) if versions[i] & _STRONG), 0)
+        found = []
+        for i in range(first, len(versions)):
+            old = location.extract(versions[i] >> self.shift)
+            after, carried = state, 0
+            if versions[i] & _STRONG:
+                carried = self._carried(versions[i])
+                if observes:
+                    after = self._observed(state, thread, location, number, i)
+            new = function(old)
+            if new is not None:
+                if releases and self.carries:
+                    carried = self.joined(carried, after.sms[sm].floors)
+                after = self._commit(after, sm, location, new, True, carried)
+            found.append((old, after))
+        return found
 
     # ---- synchronising
 

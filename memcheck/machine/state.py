@@ -58,6 +58,14 @@ class Thread(NamedTuple):
     released: frozenset[int] = frozenset()
     seen: tuple[tuple[int, int], ...] = ()
 
+    def at(self, pc: int) -> Thread:
+        """The thread at another operation."""
+        return Thread(pc, self.registers, self.window, self.mode, self.released, self.seen)
+
+    def having(self, registers: tuple[int | None, ...], window: tuple[Entry, ...]) -> Thread:
+        """The thread with other registers and another window."""
+        return Thread(self.pc, registers, window, self.mode, self.released, self.seen)
+
 
 class Held(NamedTuple):
     """A write that has reached a level and not the one above; with no location the marker of a release.
@@ -103,8 +111,8 @@ class State(NamedTuple):
     order: int = 0
 
     def with_thread(self, index: int, thread: Thread) -> State:
-        threads = self.threads
-        return self._replace(threads=(*threads[:index], thread, *threads[index + 1 :]))
+        threads = (*self.threads[:index], thread, *self.threads[index + 1 :])
+        return State(threads, self.memory, self.sms, self.gpus, self.units, self.clock, self.order)
 
     def with_unit(self, number: int, part: Hashable) -> State:
         units = self.units
