@@ -37,6 +37,7 @@ REASONS: dict[str, str] = {
     "own-write": "it takes a load that finds less than its own thread, or its CTA's barrier, has seen written",
     "thread-order": "it takes an access that does not wait for what the machine's threads wait for",
     "write-order": "it takes writes that reach memory in another order than their threads let them go",
+    "handed-on": "it takes a release that does not hand on all that its thread has acquired",
     UNEXPLAINED: "for no known reason",
 }
 """Why the machine does not reach a state that the model allows, in the order in which they are tried."""
