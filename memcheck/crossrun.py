@@ -54,12 +54,12 @@ PATIENCE = 5.0
 class Refutation:
     """A state that the machine reaches and the model forbids.
 
-    `axioms`: each alone, left out, would allow it; empty where it takes several. `trace`: a shortest run to it, empty
-    where the time did not suffice to find one.
+    `axioms`: without any one of them it would be allowed; empty where several forbid it by themselves, None where the
+    time did not suffice to say. `trace`: a shortest run to it, empty where the time did not suffice.
     """
 
     state: State
-    axioms: tuple[str, ...]
+    axioms: tuple[str, ...] | None
     trace: tuple[TraceStep, ...]
 
 
@@ -150,7 +150,7 @@ class _Comparison:
         trace = told(self.machine, steps) if steps is not None else ()
         return Refutation(state, self._forbidding(state), trace)
 
-    def _forbidding(self, state: State) -> tuple[str, ...]:
+    def _forbidding(self, state: State) -> tuple[str, ...] | None:
         """The axioms of the result's model of which each forbids the state that the others allow."""
         model = load(self.result.model, self.options)
         found = []
@@ -160,7 +160,7 @@ class _Comparison:
                 if next(self._allows(others, [state])):
                     found.append(axiom.name)
         except OutOfTimeError:
-            return ()
+            return None
         return tuple(found)
 
 

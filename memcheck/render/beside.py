@@ -21,7 +21,13 @@ def machine_lines(report: Report, room: int) -> list[Line]:
         return []
     lines: list[Line] = []
     for refutation in machine.refuted:
-        lines += _refutation(report, refutation, room)
+        lines += [*([[]] if lines else []), *_refutation(report, refutation, room)]
+    told = _remarks(report, machine, room)
+    return [*lines, [], *told] if lines and told else lines + told
+
+
+def _remarks(report: Report, machine: Crossrun, room: int) -> list[Line]:
+    lines: list[Line] = []
     for reason, why in REASONS.items():
         number = sum(one == reason for one in machine.missing.values())
         if number:
@@ -51,13 +57,21 @@ def _reason(number: int, reason: str, why: str, room: int) -> list[Line]:
 
 def _refutation(report: Report, refutation: Refutation, room: int) -> list[Line]:
     state = named(report.keys, refutation.state)
-    text = f"reaches a state that the model forbids: {state}. One of the two is wrong: please report this test."
+    text = f"reaches a state that the model forbids: {state}. {_whose_fault(report)}"
     lines = wrap(text, room, [("✗ machine", "bad"), ("  ", "")], [("    ", "")])
     lines += wrap(f"Forbidden by {_axioms(refutation.axioms)}.", room, [("    ", "")])
-    return [*lines, [], *trace_table(refutation.trace, room), []] if refutation.trace else [*lines, []]
+    return [*lines, [], *trace_table(refutation.trace, room)] if refutation.trace else lines
 
 
-def _axioms(axioms: Sequence[str]) -> str:
+def _whose_fault(report: Report) -> str:
+    if report.model == "ptx":
+        return "One of the two is wrong: please report this test."
+    return "It is built to do what PTX 9.4 allows, not what other models do."
+
+
+def _axioms(axioms: Sequence[str] | None) -> str:
+    if axioms is None:
+        return "axioms that there was no time to tell apart"
     if not axioms:
         return "several axioms, each of which suffices"
     return axioms[0] if len(axioms) == 1 else f"{', '.join(axioms[:-1])} and {axioms[-1]} together"

@@ -65,6 +65,9 @@ def test_what_is_reached_and_forbidden_is_an_error_with_its_story():
     text = shown(REFUTED)
     assert "        1       0   forbidden   reached\n" in text
     assert "✗ machine  reaches a state that the model forbids: P1:r0=1  P1:r1=0." in text
+    assert "One of the two is wrong: please report this test." in " ".join(text.split())
+    assert "please report" not in shown(replace(REFUTED, model="sc"))
+    assert "\n\n\n" not in text
     assert "Forbidden by Causality." in text
     assert "  2     SM 0          a write goes on" in text
     assert (samples.MP.status, replace(samples.MP, holds=True).status, REFUTED.status) == (1, 0, 1)
@@ -151,3 +154,18 @@ def test_hangs_are_compared(report, hangs, words):
     assert words is None or words in " ".join(text.split())
     partial = shown(replace(report, machine=Crossrun(report.states, False, {}, hangs=hangs)))
     assert "hangs" not in partial.partition("⚑")[0]
+
+
+@pytest.mark.parametrize(
+    ("axioms", "words"),
+    [
+        (("Causality",), "Forbidden by Causality."),
+        (("Causality", "Coherence"), "Forbidden by Causality and Coherence together."),
+        ((), "Forbidden by several axioms, each of which suffices."),
+        (None, "Forbidden by axioms that there was no time to tell apart."),
+    ],
+)
+def test_the_axioms_behind_a_contradiction(axioms, words):
+    assert REFUTED.machine is not None
+    machine = replace(REFUTED.machine, refuted=(Refutation((1, 0), axioms, ()),))
+    assert words in shown(replace(REFUTED, machine=machine))
