@@ -89,7 +89,7 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
             state = pending.pop()
             here = number[state]
             # the clock is dear
-            if len(number) > budget_states or (here % 32 == 0 and time.process_time() > deadline):
+            if len(number) > budget_states or (here % 64 == 0 and time.process_time() > deadline):
                 complete = False
                 break
             if machine.final(state):
