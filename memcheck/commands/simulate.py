@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcheck.commands import settings as shared
+from memcheck.commands.decide import internal_error
 from memcheck.commands.limits import interruptible
 from memcheck.errors import MemcheckError
 
@@ -91,6 +92,8 @@ class _Telling:
             self._write_error(str(fault))
         except RecursionError:
             self._write_error(f"{self.case.source.name}: nested too deeply to be read.")
+        except Exception as fault:
+            self._write_error(f"{self.case.source.name}: {internal_error(fault)}")
         return _Answer(2)
 
     def _states(self, machine: Machine) -> _Answer:

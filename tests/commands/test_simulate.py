@@ -190,3 +190,21 @@ def test_an_interrupt_of_random_runs_keeps_their_count(capsys, monkeypatch):
     assert "in 20 random runs with seed 0; there may be others. Not all runs were made: it was interrupted." in out
     assert "MP+rlx+rlx" in out
     assert len(begun) == 21, "the next test is not begun"
+
+
+def test_an_internal_error_is_a_line_and_the_next_test_follows(capsys, monkeypatch):
+    from memcheck.machine import explore
+
+    working = explore.explore
+
+    def broken(machine, *limits):
+        if machine.test.name == "MP":
+            raise ZeroDivisionError("a fault of ours")
+        return working(machine, *limits)
+
+    monkeypatch.delenv("MEMCHECK_RAISE")
+    monkeypatch.setattr(explore, "explore", broken)
+    assert main(["simulate", "--json", "mp.litmus", MP]) == 2
+    first, second = lines(capsys)
+    assert "internal error: ZeroDivisionError: a fault of ours." in first["error"]
+    assert second["complete"] is True
