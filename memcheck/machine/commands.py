@@ -99,6 +99,8 @@ class Flight(NamedTuple):
 
     commands: tuple[Command, ...] = ()
     opened: tuple[Opened, ...] = ()
+    unpublished: tuple[tuple[int, int], ...] = ()
+    """By line: the bits that generic writes have changed last, with no proxy fence since."""
 
 
 class Transfer(Operation):

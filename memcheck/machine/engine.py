@@ -22,7 +22,7 @@ from memcheck.machine.levels import ALONE
 from memcheck.machine.opened import Opening
 from memcheck.machine.operations import Move
 from memcheck.machine.staleness import mark, refresh
-from memcheck.machine.state import State
+from memcheck.machine.state import Location, State
 from memcheck.machine.units import Unit
 from memcheck.ptx.asynchronous import Group
 from memcheck.ptx.qualifiers import Proxy
@@ -42,6 +42,15 @@ class Engine(Unit):
         self.opening = Opening(machine, self.places)
         alive, memory = machine.memory.alive, machine.memory
         memory.alive = lambda state, sm: alive(state, sm) | self._reads(state, sm)
+        self._store = memory.write
+        memory.write = self._noted  # type: ignore[method-assign]
+
+    def _noted(
+        self, state: State, thread: int, location: Location, value: int, strong: bool,
+        level: int = 0, releases: bool = False,
+    ) -> State:  # fmt: skip
+        state = self._store(state, thread, location, value, strong, level, releases)
+        return self.opening.stored(state, location)
 
     def commands(self, state: State) -> tuple[Command, ...]:
         return cast(Flight, self.part(state)).commands
@@ -153,7 +162,11 @@ class Engine(Unit):
                     what = f"{text}: {piece.size} bytes land"
                     for before in self._overtaken(state, command, piece, target):
                         before_what = what + " before a load" if before else what
-                        found.append(Move(unit, thread, before_what, self._land, (index, number, target, before)))
+                        landing = (index, number, target, before, False)
+                        found.append(Move(unit, thread, before_what, self._land, landing))
+                    if self._is_below(state, command, piece, target):
+                        landing = (index, number, target, (), True)
+                        found.append(Move(unit, thread, what + " below a store", self._land, landing))
             for number, notice in enumerate(command.notices):
                 if self._is_due(commands, index, notice):
                     what = f"{text}: its mbarrier is told"
@@ -208,14 +221,25 @@ class Engine(Unit):
             return [()]
         return self.opening.overtaken(state, target, piece.size, self._landing(state, command, piece, target))
 
-    def _land(self, state: State, index: int, number: int, target: int, before: tuple[int, ...]) -> State:
+    def _is_below(self, state: State, command: Command, piece: Piece, target: int) -> bool:
+        """Whether a store may end up on top of the piece."""
+        if command.transfer.proxy is not Proxy.ASYNC or command.transfer.update is not None:
+            return False
+        if not cast(Flight, self.part(state)).unpublished:
+            return False
+        segments = self.places.segments(target, piece.size, Proxy.ASYNC) or ()
+        return any(self.opening.above(state, location) for location, _ in segments)
+
+    def _land(
+        self, state: State, index: int, number: int, target: int, before: tuple[int, ...], below: bool
+    ) -> State:  # fmt: skip
         command = self.commands(state)[index]
         piece = command.pieces[number]
         value = self._landing(state, command, piece, target)
         state = self.opening.reopened(state, before, target, piece.size, value)
         piece = piece._replace(targets=tuple(t for t in piece.targets if t != target))
         state = self._with(state, index, _replaced(command, number, piece))
-        state = self.write(state, command.thread, target, piece.size, value, command.transfer.proxy)
+        state = self.write(state, command.thread, target, piece.size, value, command.transfer.proxy, below)
         return self._settled(state, command.thread)
 
     def _tell(self, state: State, index: int, number: int) -> State:
@@ -258,14 +282,24 @@ class Engine(Unit):
             value |= location.extract(state.memory[location.line]) << 8 * offset
         return value
 
-    def write(self, state: State, thread: int, address: int, size: int, value: int, proxy: Proxy) -> State:
-        """Bytes that come to memory; through the async proxy they belong to the SM that has them, or the issuer's."""
+    def write(
+        self, state: State, thread: int, address: int, size: int, value: int, proxy: Proxy, below: bool = False
+    ) -> State:  # fmt: skip
+        """Bytes that come to memory; through the async proxy they belong to the SM that has them, or the issuer's.
+
+        `below`: stores that no fence has published stay on top.
+        """
         memory, levels = self.machine.memory, self.machine.levels
         for location, offset in self.places.segments(address, size, proxy) or ():
             part = value >> 8 * offset & location.mask >> location.shift
             if proxy is Proxy.GENERIC:
                 state = memory.write(state, thread, location, part, False)
                 continue
+            kept = self.opening.above(state, location) if below else 0
+            if kept:
+                part = location.extract(location.insert(0, part) & ~kept | state.memory[location.line] & kept)
+            else:
+                state = self.opening.landed(state, location)
             home = memory.home[location.line]
             if home is not None:
                 state = memory._put(state, home, location, part, range(len(levels.ctas)))

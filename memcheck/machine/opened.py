@@ -1,8 +1,9 @@
-"""Loads that have returned and that a later write of an engine may still come before.
+"""Generic accesses that a later write of an engine may still come before.
 
-Without a proxy fence in between, a generic read is not ordered before what the async proxy writes to the same bytes,
-whatever else orders the two: the load can return what is written. Only a load whose register nothing reads afterwards
-shows this here; a value that decides something does not come out of its own consequences.
+Without a proxy fence in between, a generic access is not ordered before what the async proxy writes to the same bytes,
+whatever else orders the two: a load can return what is written, and a store can end up on top of it. Only a load whose
+register nothing reads afterwards shows this here; a value that decides something does not come out of its own
+consequences.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class Opening:
         self.machine = machine
         self.places = places
         self.number = 0
+        self.usable = False
+        self.written = 0
+        """The lines that engines may write, as bits."""
 
     def ready(self) -> None:
         """Notes the loads whose values nobody looks at before the end."""
@@ -37,8 +41,10 @@ class Opening:
         if test.grid_orders or any(isinstance(i, GridDependency) for t in test.threads for i in t.body):
             return
         written = 0
+        self.usable = True
         for transfer in self.places.transfers:
             written |= self.places.written(transfer) if transfer.proxy is Proxy.ASYNC else 0
+        self.written = written
         seen = [set[int]() for _ in test.threads]
         for term in terms(test):
             if isinstance(term, RegisterTerm) and term.name in machine.numbers[term.thread]:
@@ -63,7 +69,34 @@ class Opening:
         part = cast(Flight, state.units[self.number])
         closed = set(lines)
         opened = tuple(one for one in part.opened if one.location.line not in closed)
-        return state if opened == part.opened else state.with_unit(self.number, part._replace(opened=opened))
+        unpublished = tuple(one for one in part.unpublished if one[0] not in closed)
+        return state.with_unit(self.number, part._replace(opened=opened, unpublished=unpublished))
+
+    def stored(self, state: State, location: Location) -> State:
+        """A generic write to a line."""
+        if not self.usable or not self.written >> location.line & 1:
+            return state
+        return self._published(state, location.line, location.mask, 0)
+
+    def landed(self, state: State, location: Location) -> State:
+        """A write of an engine on top of others."""
+        return self._published(state, location.line, 0, location.mask)
+
+    def _published(self, state: State, line: int, more: int, fewer: int) -> State:
+        part = cast(Flight, state.units[self.number])
+        masks = dict(part.unpublished)
+        masks[line] = masks.get(line, 0) & ~fewer | more
+        kept = tuple(sorted((line, mask) for line, mask in masks.items() if mask))
+        return state if kept == part.unpublished else state.with_unit(self.number, part._replace(unpublished=kept))
+
+    def above(self, state: State, location: Location) -> int:
+        """The bits of a line that stores can keep from a write of an engine; none while a store is on its way."""
+        line = location.line
+        kept = dict(cast(Flight, state.units[self.number]).unpublished).get(line, 0) & location.mask
+        if not kept or self.machine.memory.home[line] is not None:
+            return kept
+        held = [one for level in (*state.sms, *state.gpus) for one in level.held]
+        return 0 if any(one.location is not None and one.location.line == line for one in held) else kept
 
     def overtaken(self, state: State, target: int, size: int, value: int) -> list[tuple[int, ...]]:
         """The sets of open loads that a write may come before: they get what it writes."""

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
 from memcheck.checker import check
 from memcheck.corpus import Case, find
 from memcheck.errors import SourceError, UnsupportedError
+from memcheck.language.load import parse_test
 from memcheck.language.test import Test
 from memcheck.machine import Reached, simulate
 from memcheck.result import Result
+from memcheck.source import SourceFile
+from tests.engines.asynchronous import asynchronous_programs, exchanges
 
 THEMES = ("async", "decisions", "fields", "idioms")
 STRIDE = 12
 """Of the sample: every test is in the slow run."""
-SHARE = 0.85
+SEED = 1
+SHARE = 0.9
 """Of tests in which every allowed state is reached."""
 
 
@@ -66,6 +72,37 @@ def test_all_are_inside_the_model_and_most_are_reached() -> None:
     wrong, equal, count = contradicted(1, 10.0)
     assert not wrong
     assert equal >= SHARE * count
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(2_000, marks=pytest.mark.slow)], ids=["quick", "long"])
+@pytest.mark.parametrize("strategy", [asynchronous_programs(), exchanges()], ids=["programs", "exchanges"])
+def test_generated_programs_are_inside_the_model(strategy: SearchStrategy[str], examples: int) -> None:
+    told = 0
+
+    @seed(SEED)
+    @settings(
+        max_examples=examples, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def holds(text: str) -> None:
+        nonlocal told
+        try:
+            test = parse_test(SourceFile("generated", text))
+        except SourceError:
+            return
+        both = compared(test, 2.0)
+        if both is None:
+            return
+        result, reached = both
+        assert reached.states <= set(result.states)
+        assert not reached.traps
+        if reached.complete:
+            assert reached.hangs == any(flag.name == "deadlock" for flag in result.flags)
+        told += 1
+
+    holds()
+    assert told > examples // 2
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -212,3 +212,12 @@ def test_the_pipeline_is_explored_in_time() -> None:
     assert result.complete
     assert result.states == {(1, 2, 3, 4)}
     assert time.process_time() - started < 60
+
+
+def test_a_store_may_end_up_on_top_of_a_later_copy_without_a_proxy_fence() -> None:
+    store = "cta 0 { st.shared.b32 [s], 7; FENCE mbarrier.arrive.shared::cta.b64 _, [free]; }"
+    copy = f"cta 0 {{ L: mbarrier.try_wait.parity.shared::cta.b64 p0, [free], 0; @!p0 bra L; {EXPECT} {COPY} }}"
+    variables = GLOBAL + SHARED + BAR + ".shared .mbarrier free = 1;"
+    end = "exists (s[0] = 7)"
+    assert states(store.replace("FENCE", ""), copy, variables=variables, end=end) == {(1,), (7,)}
+    assert states(store.replace("FENCE", "fence.proxy.async;"), copy, variables=variables, end=end) == {(1,)}
