@@ -45,8 +45,8 @@ SLOW_IN_PLAIN = frozenset(
     }
 )
 """Half a second or more each: left to the long run."""
-LATER_IN_PLAIN = SLOW_IN_PLAIN | (ASYNCHRONOUS - frozenset(name for name in share(4) if not name.startswith("idioms/")))
-"""Of tests with copies or mbarriers, which take a third of a second each, a quarter is in the short run."""
+LATER_IN_PLAIN = SLOW_IN_PLAIN | (ASYNCHRONOUS - frozenset(name for name in share(8) if not name.startswith("idioms/")))
+"""Of tests with copies or mbarriers, which take a third of a second each, an eighth is in the short run."""
 
 BEYOND_PLAIN = frozenset({"classic/SB-ring-10+fence.sc.litmus"})
 """A thousand states of ten threads."""
@@ -112,7 +112,7 @@ def _older(name: str, older: str) -> None:
 
 
 @pytest.mark.parametrize("older", OLDER)
-@pytest.mark.parametrize("name", [name for name in share(8) if name not in LATER_IN_PLAIN])
+@pytest.mark.parametrize("name", [name for name in share(16) if name not in LATER_IN_PLAIN])
 def test_older_models(name, older):
     _older(name, older)
 
@@ -120,7 +120,7 @@ def test_older_models(name, older):
 @pytest.mark.slow
 @pytest.mark.parametrize("older", OLDER)
 @pytest.mark.parametrize(
-    "name", [name for name in NAMES if name not in BEYOND_PLAIN and (name not in share(8) or name in LATER_IN_PLAIN)]
+    "name", [name for name in NAMES if name not in BEYOND_PLAIN and (name not in share(16) or name in LATER_IN_PLAIN)]
 )
 def test_older_models_on_the_rest(name, older):
     _older(name, older)

@@ -37,7 +37,7 @@ def _same(name: str, under: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("under", MODELS)
-@pytest.mark.parametrize("name", [name for name in share(9) if name not in LARGE])
+@pytest.mark.parametrize("name", [name for name in share(36) if name not in LARGE])
 def test_answers(name, under, monkeypatch):
     _same(name, under, monkeypatch)
 
@@ -49,7 +49,7 @@ def test_answers_of_the_whole_suite(name, under, monkeypatch):
     _same(name, under, monkeypatch)
 
 
-@pytest.mark.parametrize("name", [name for name in share(5) if name not in LARGE])
+@pytest.mark.parametrize("name", [name for name in share(20) if name not in LARGE])
 def test_absent_names_are_empty(name):
     """In the executions of a model with few axioms, also in those that the editions forbid."""
     missing = absent(structure(name))
@@ -63,7 +63,7 @@ def _rows(value: int | tuple[int, ...]) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else value
 
 
-@pytest.mark.parametrize("name", [name for name in share(7) if name not in LARGE])
+@pytest.mark.parametrize("name", [name for name in share(21) if name not in LARGE])
 def test_verdicts_on_witnesses(name, monkeypatch):
     """The verifier's, on the witnesses of a weaker model."""
     witnesses = {s: w for s, w in solve(structure(name), model("ptx-6.0")).states.items() if w is not None}

@@ -13,7 +13,7 @@ from tests.engines.polarity import TwoSidedClauses, two_sided
 from tests.engines.suite import NAMES, model, share, structure
 
 LARGE = frozenset({"classic/SB-ring-10+fence.sc.litmus"})
-SHARE = [name for name in share(4) if name not in LARGE]
+SHARE = [name for name in share(16) if name not in LARGE]
 
 
 def _same(name: str, under: str) -> None:
@@ -28,7 +28,7 @@ def test_ptx(name):
 
 
 @pytest.mark.parametrize("under", ["ptx-7.5", "ptx-6.0"])
-@pytest.mark.parametrize("name", [name for name in share(12) if name not in LARGE])
+@pytest.mark.parametrize("name", [name for name in share(36) if name not in LARGE])
 def test_older_models(name, under):
     _same(name, under)
 

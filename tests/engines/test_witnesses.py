@@ -17,7 +17,7 @@ from memcheck.source import SourceFile
 from tests.engines.suite import NAMES, model, share, structure
 
 LARGE = frozenset({"classic/SB-ring-10+fence.sc.litmus"})
-SHARE = [name for name in share(6) if name not in LARGE]
+SHARE = [name for name in share(18) if name not in LARGE]
 
 State = tuple[int, ...]
 
