@@ -28,13 +28,13 @@ DANGEROUS = {
     "acquired-read: (po & vloc)? always empty": "isa/ISA-acquire-pattern-2",
     "released-write: without vloc": "model/release+other-location",
     "acquired-read: without vloc": "model/acquire+other-location",
-    "observing-read: without \\ RED": "model/restricted+red",
+    "observing-read: without RED": "model/restricted+red",
     "acquired-read: without [observing-read]": "model/acquire+red-then-acquire",
     "strong-read: without RLX | ACQ": "model/acquire+red-then-weak-load",
     "observation: (rmw; observes)^* always empty": "decisions/causality-whole-observation",
     "axiom Coherence": "model/Coherence+aliases",
     "axiom Barrier-order": "model/Barrier-order+four-threads",
-    "coherence: (co & (morally-strong | IW * W) | W * W & overlap & causality)+ one step only": (
+    "coherence: (co & (strong-pair | IW * W) | W * W & overlap & causality)+ one step only": (
         "model/coherence+transitive"
     ),
     "morally-strong: without po": "model/observation+weak-store-then-atom",

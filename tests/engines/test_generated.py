@@ -87,7 +87,7 @@ def test_engines_agree_on_asynchronous_programs(feature, data):
     _witnesses_hold(text)
 
 
-@settings(QUICK, max_examples=20)
+@settings(QUICK, max_examples=5)
 @given(exchanges())
 def test_engines_agree_on_exchanges(text):
     _engines_agree(text)
