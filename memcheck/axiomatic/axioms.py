@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from memcheck.axiomatic.clauses import TRUE, Clauses
@@ -42,10 +41,10 @@ class AxiomEncoder:
             else:
                 self._forbid_cycles(node)
 
-    def flags(self, model: Model, wanted: Callable[[str], bool] = lambda _: True) -> list[FlagLiteral]:
-        """A literal for each way in which a flag of the model, of a wanted name, can be raised."""
+    def flags(self, model: Model) -> list[FlagLiteral]:
+        """A literal for each way in which a flag of the model can be raised."""
         found = []
-        for flag in (flag for flag in model.flags if wanted(flag.name)):
+        for flag in model.flags:
             node = self.relations.node(flag.expr)
             if flag.negated:
                 for pair, literal in self._violations(flag, node):

@@ -23,8 +23,7 @@ from memcheck.relations.matrix import matrices
 class Encoding:
     """All literals that questions are asked with. `ending`: executions that end; else those that may stop.
 
-    `remarks`: flags that void no verdict have literals too. `tearing`: accesses of the same bytes may be mixed (the
-    option of that name).
+    `tearing`: accesses of the same bytes may be mixed (the option of that name).
     """
 
     def __init__(
@@ -34,7 +33,6 @@ class Encoding:
         model: Model,
         ending: bool,
         tearing: bool = False,
-        remarks: bool = True,
         deadline: float | None = None,
     ) -> None:
         self.structure = structure
@@ -64,7 +62,7 @@ class Encoding:
             self._forbid_torn_reads()
         self.flags: list[FlagLiteral] = []
         self.outside: list[FlagLiteral] = []
-        for flag in self.axioms.flags(model, lambda name: remarks or name in VOIDING):
+        for flag in self.axioms.flags(model):
             (self.outside if flag.name in VOIDING else self.flags).append(flag)
         self.outside += self._misuses()
 

@@ -70,6 +70,7 @@ class Node:
     __slots__ = (
         "args",
         "columns",
+        "hops",
         "is_set",
         "lower",
         "may",
@@ -77,7 +78,6 @@ class Node:
         "name",
         "opcode",
         "rows",
-        "targets",
         "unrolled",
         "upper",
     )
@@ -97,7 +97,7 @@ class Node:
         self.lower: dict[Pair, int] = {}
         self.rows: list[int] | None = None
         self.columns: list[int] | None = None
-        self.targets: list[int] | None = None
+        self.hops: tuple[int, list[int]] | None = None
         self.unrolled: Node | None = None
 
 
@@ -341,26 +341,34 @@ class Relations:
                 self._extend(node, pair)
 
     def _extend(self, node: Node, pair: Pair) -> None:
-        """closure(i, j) when r(i, j), or closure(i, k) and r(k, j): one way, as it is only forbidden here."""
-        (relation,) = node.args
-        i, j = divmod(pair, self.n)
-        gate, clauses = node.upper[pair], self.clauses
-        if relation.may >> pair & 1:
-            clauses.require(-self.upper(relation, pair), gate)
-        for k in bits(self._rows(node)[i] & self._targets(node)[j]):
-            if k != i or node.may >> (i * self.n + i) & 1:
-                clauses.require(-self.upper(node, i * self.n + k), -self.upper(relation, k * self.n + j), gate)
+        """closure(i, j) by a last hop (a, b): i is a or before a, b is j or before j. One way: it is only forbidden."""
+        n, relation, gate = self.n, node.args[0], node.upper[pair]
+        known, hops = self._hops(node)
+        i, j = divmod(pair, n)
+        for b in range(n):
+            if hops[b] and (b == j or known >> (b * n + j) & 1):
+                after = () if b == j else (-self.base.executed(j),)
+                for a in bits(hops[b]):
+                    if a == i:
+                        before: tuple[int, ...] = ()
+                    elif known >> (i * n + a) & 1:
+                        before = (-self.base.executed(i),)
+                    elif node.may >> (i * n + a) & 1:
+                        before = (-self.upper(node, i * n + a),)
+                    else:
+                        continue
+                    self.clauses.require(*before, -self.upper(relation, a * n + b), *after, gate)
 
-    def _targets(self, node: Node) -> list[int]:
-        """Of a closure's relation the pairs worth a step, by target: without necessary pairs that others imply."""
-        if node.targets is None:
-            relation, space = node.args[0], self.space
-            closed = self._closed(relation.must)
-            implied = 0
-            if not space.closure(relation.must) & space.identity:
-                implied = relation.must & space.compose(closed & self._into_always, closed)
-            node.targets = space.rows(space.inverse(relation.may & ~implied))
-        return node.targets
+    def _hops(self, node: Node) -> tuple[int, list[int]]:
+        """A transitive part of what a closure has at least, and by target the pairs of its relation that are not there.
+
+        Every path is hops with steps of that part before, between and after them.
+        """
+        if node.hops is None:
+            space = self.space
+            known = 0 if space.compose(node.must, node.must) & ~node.must else node.must
+            node.hops = known, space.rows(space.inverse(node.args[0].may & ~known))
+        return node.hops
 
     def _rows(self, node: Node) -> list[int]:
         if node.rows is None:
@@ -416,12 +424,11 @@ class Relations:
         raise NotEncodableError(node.name)
 
     def _unrolled(self, node: Node) -> Node:
-        """The closure as an expression without recursion: hops are pairs that no necessary ones imply, and a path takes
-        each hop at most once, necessary pairs before and after it."""
+        """The closure as an expression without recursion: a path need not take two hops from the same event."""
         if node.unrolled is None:
             (relation,), space = node.args, self.space
-            hops = self.restricted(relation, relation.may & ~node.must)
-            known = Node(EMPTY, (), node.must, node.must)
+            must, _ = self._hops(node)
+            hops, known = self.restricted(relation, relation.may & ~must), Node(EMPTY, (), must, must)
             power = self._union(hops, self._sequence(hops, known))
             longest, length = space.domain(hops.may).bit_count(), 1
             while length < longest:

@@ -90,10 +90,7 @@ class _Search:
     def run(self) -> Outcome:
         undecided = None
         try:
-            domains = analyse(self.structure)
-            self._ending(domains)
-            if self.structure.blocking or self.structure.bounds:
-                self._hanging(domains)
+            self._ask(analyse(self.structure))
         except OutOfTimeError as limit:
             undecided = str(limit)
         except KeyboardInterrupt:
@@ -111,28 +108,30 @@ class _Search:
             self.statistics,
         )
 
-    def _encoding(self, domains: Domains, ending: bool, remarks: bool = True) -> Encoding:
-        return Encoding(self.structure, domains, self.model, ending, self.tearing, remarks, self.limits.deadline)
+    def _encoding(self, domains: Domains, ending: bool) -> Encoding:
+        return Encoding(self.structure, domains, self.model, ending, self.tearing, self.limits.deadline)
 
-    def _session(self, encoding: Encoding) -> Session:
-        encoding.settle()
-        return Session(encoding.clauses, self.limits.deadline, self.limits.memory)
-
-    def _ending(self, domains: Domains) -> None:
-        encoding = self._encoding(domains, ending=True)
-        test, finals = self.structure.test, encoding.finals
+    def _ask(self, domains: Domains) -> None:
+        """All questions, to one encoding; those about executions that end under the assumption that they do."""
+        unended = self._unended(domains) if self.structure.blocking or self.structure.bounds else None
+        encoding = self._encoding(domains, ending=True) if unended is None else unended.encoding
+        test, finals, clauses = self.structure.test, encoding.finals, encoding.clauses
         options = [finals.of(term) for term in test.observed]
-        given = [] if test.filter is None else [finals.truth(test.filter)]
+        given = [] if unended is None else [unended.ended]
+        given += [] if test.filter is None else [finals.truth(test.filter)]
         raised = _any(encoding, encoding.flags)
         void = _by_name(encoding, encoding.outside)
-        self.statistics["variables"] = encoding.clauses.variables
-        with self._session(encoding) as session:
-            self.outside += _raised_by_name(session, encoding.outside, void, [])
-            self._enumerate(session, encoding, options, given)
+        self.statistics["variables"] = clauses.variables
+        encoding.settle()
+        with Session(clauses, self.limits.deadline, self.limits.memory) as session:
+            self.outside += _raised_by_name(session, encoding.outside, void)
             if FALSE not in given:
+                self._enumerate(session, encoding, options, given)
                 self.flags += _raised(session, encoding.flags, raised, given)
+            if unended is not None and self._hangs(session, unended):
+                self.hanging_flags += _raised(session, encoding.flags, raised, unended.hanging)
             self.statistics["checks"] = session.checks
-        self.statistics["clauses"] = len(encoding.clauses.clauses)
+        self.statistics["clauses"] = len(clauses.clauses)
 
     def _enumerate(
         self, session: Session, encoding: Encoding, options: Sequence[Choices], given: Sequence[int]
@@ -146,39 +145,20 @@ class _Search:
             if self.progress is not None:
                 self.progress(len(self.states))
 
-    def _hanging(self, domains: Domains) -> None:
-        """Executions in which some thread stops for ever or is cut by a loop bound."""
-        unended = self._unended(domains, remarks=False)
-        if unended is None:
-            return
-        encoding, stops, any_stop, any_cut = unended
-        either = encoding.clauses.either((any_stop, any_cut))
-        void = _by_name(encoding, encoding.outside)
-        hangs = False
-        with self._session(encoding) as session:
-            if any_cut != FALSE:
-                self.bound_reached = session.holds([any_cut])
-            if any_stop != FALSE and any_cut != TRUE and session.holds([any_stop, -any_cut]):
-                hangs = True
-                true = session.true_literals([x for x in stops if x != FALSE])
-                blocked = tuple(i for i, x in enumerate(stops) if x in true)
-                self.hangs.append(Hang(blocked, _polled(session, encoding, blocked)))
-            self.outside += _raised_by_name(session, encoding.outside, void, [either])
-        if hangs:
-            self._hanging_flags(domains)
+    def _hangs(self, session: Session, unended: _Unended) -> bool:
+        """Notes whether a loop bound cuts some execution, and one in which a thread stops for ever, if there is one."""
+        if unended.cut != FALSE:
+            self.bound_reached = session.holds([unended.cut])
+        if FALSE in unended.hanging or not session.holds(unended.hanging):
+            return False
+        true = session.true_literals([x for x in unended.stops if x != FALSE])
+        blocked = tuple(i for i, x in enumerate(unended.stops) if x in true)
+        self.hangs.append(Hang(blocked, _polled(session, unended.encoding, blocked)))
+        return True
 
-    def _hanging_flags(self, domains: Domains) -> None:
-        """Flags of executions that hang; most tests have no such execution, and flags are what costs most."""
-        unended = self._unended(domains, remarks=True)
-        assert unended is not None
-        encoding, _, any_stop, any_cut = unended
-        raised = _any(encoding, encoding.flags)
-        with self._session(encoding) as session:
-            self.hanging_flags += _raised(session, encoding.flags, raised, [any_stop, -any_cut])
-
-    def _unended(self, domains: Domains, remarks: bool) -> tuple[Encoding, list[int], int, int] | None:
-        """An encoding of executions that need not end; literals of each stop, any stop, any cut. None: all end."""
-        encoding = self._encoding(domains, ending=False, remarks=remarks)
+    def _unended(self, domains: Domains) -> _Unended | None:
+        """An encoding in which each thread ends, stops for ever or is cut by a loop bound; None where all end."""
+        encoding = self._encoding(domains, ending=False)
         clauses, progress, structure = encoding.clauses, encoding.progress, self.structure
         stops = progress.stops()
         cuts = [progress.cut(b) for b in range(len(structure.bounds))]
@@ -188,11 +168,24 @@ class _Search:
             for read in point.polled if stop != FALSE else ():
                 for clause in encoding.coherent_last(read):
                     clauses.require(-stop, *clause)
-        for thread in range(len(structure.ends)):
+        ended = [progress.ended(thread) for thread in range(len(structure.ends))]
+        for thread, end in enumerate(ended):
             own = [x for x, point in zip(stops, structure.blocking) if point.thread == thread]
             own += [x for x, bound in zip(cuts, structure.bounds) if bound.thread == thread]
-            clauses.require(progress.ended(thread), *own)
-        return encoding, stops, clauses.either(stops), clauses.either(cuts)
+            clauses.require(end, *own)
+        cut = clauses.either(cuts)
+        return _Unended(encoding, stops, clauses.both(ended), cut, [clauses.either(stops), -cut])
+
+
+class _Unended(NamedTuple):
+    """Executions that need not end. `stops`: of each blocking point that a thread stops there; `ended`: all end; `cut`:
+    a loop bound cuts some thread; `hanging`: what together says that a thread stops and none is cut."""
+
+    encoding: Encoding
+    stops: list[int]
+    ended: int
+    cut: int
+    hanging: list[int]
 
 
 def _polled(session: Session, encoding: Encoding, blocked: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -231,15 +224,13 @@ def _raised(session: Session, flags: Sequence[FlagLiteral], one: int, given: Seq
     return _findings(possible, found)
 
 
-def _raised_by_name(
-    session: Session, flags: Sequence[FlagLiteral], names: Mapping[str, int], given: Sequence[int]
-) -> list[Finding]:
-    """Flags that some execution raises, under assumptions: those of one execution at least for each name."""
+def _raised_by_name(session: Session, flags: Sequence[FlagLiteral], names: Mapping[str, int]) -> list[Finding]:
+    """Flags that some execution raises: those of one execution at least for each name."""
     possible = [flag for flag in flags if flag.literal != FALSE]
     raised: set[str] = set()
     found: set[int] = set()
     for name, literal in names.items():
-        if name not in raised and literal != FALSE and session.holds([*given, literal]):
+        if name not in raised and literal != FALSE and session.holds([literal]):
             found |= session.true_literals([flag.literal for flag in possible])
             raised |= {flag.name for flag in possible if flag.literal in found}
         elif not name:
