@@ -16,14 +16,18 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
+from unittest.mock import patch
 
 import memcheck
+from memcheck.axiomatic import encoding, verify
 from memcheck.axiomatic.solve import is_reachable
 from memcheck.checker import check
 from memcheck.corpus import Case, find, suite
 from memcheck.errors import MemcheckError
+from memcheck.events.structure import Structure
 from memcheck.events.unfold import unfold
 from memcheck.language.test import Prop, Test, Truth
 from memcheck.models import load
@@ -45,6 +49,7 @@ def main() -> None:
     parser.add_argument("--no-baseline", action="store_true", help="leave the slow plain encoder out")
     options = parser.parse_args()
     many(find(options.folder)[: options.limit], options.model, not options.no_baseline)
+    parts(options.model, options.limit)
     fresh()
     rings(options.model, not options.no_baseline)
 
@@ -81,6 +86,48 @@ def many(cases: Sequence[Case], model: str, baseline: bool) -> None:
     print(f"  verified over --no-verify: {verified:.2f}")
 
 
+def parts(model: str, limit: int | None) -> None:
+    """The suite's synchronous and asynchronous tests, all states, verified; the former with the model not folded, too.
+
+    What a model says of asynchronous operations should cost tests without them nothing.
+    """
+    chosen: dict[str, list[Test]] = {"synchronous": [], "asynchronous": []}
+    for case in find(suite())[:limit]:
+        try:
+            test = case.parse()
+            structure = unfold(test, BOUND)
+            check(test, model)
+        except MemcheckError:
+            continue
+        chosen["asynchronous" if is_asynchronous(structure) else "synchronous"].append(test)
+    print(f"\nthe suite, verified, from tests read\n  {'':32}{'tests':>10}{'median':>10}{'total':>12}")
+    totals = {}
+    for name, folded in (("synchronous", False), ("synchronous", True), ("asynchronous", True)):
+        with nullcontext() if folded else whole_models():
+            values = [cpu(lambda test: check(test, model), test) for test in chosen[name]]
+        words = name if folded else f"{name}, model not folded"
+        totals[words] = sum(values)
+        print(f"  {words:32}{len(values):>10}{ms(statistics.median(values)):>10}{ms(sum(values)):>12}")
+    print(f"  folded over not folded: {totals['synchronous'] / totals['synchronous, model not folded']:.2f}")
+
+
+def is_asynchronous(structure: Structure) -> bool:
+    """Whether it has asynchronous operations, mbarriers, waits for groups or grids in an order."""
+    return bool(structure.operations or structure.grids) or any(
+        event.tags & {"MBAR", "GROUP_WAIT", "GRID_WAIT", "LAUNCH"} for event in structure.events
+    )
+
+
+@contextmanager
+def whole_models() -> Iterator[None]:
+    """Inside it no model is folded to what a structure has."""
+    with (
+        patch.object(encoding, "without", lambda model, _: model),
+        patch.object(verify, "without", lambda model, _: model),
+    ):
+        yield
+
+
 def fresh() -> None:
     """A process of its own, against one that does nothing, to nowhere and to a terminal.
 
@@ -88,9 +135,10 @@ def fresh() -> None:
     """
     compileall.compile_dir(os.path.dirname(memcheck.__file__), quiet=1)
     command = [sys.executable, "-m", "memcheck", "run"]
-    mp = os.path.join(suite(), "mp.litmus")
+    mp, pipeline = (os.path.join(suite(), f"{name}.litmus") for name in ("mp", "idioms/tma-pipeline-2x2"))
     ways = {"python -c pass": [sys.executable, "-c", "pass"], "memcheck run mp.litmus": [*command, mp]}
     ways["memcheck run --no-verify mp.litmus"] = [*command, "--no-verify", mp]
+    ways["memcheck run tma-pipeline-2x2.litmus"] = [*command, pipeline]
     for way in ways.values():
         process(way, subprocess.DEVNULL)
     leader, terminal = os.openpty()
@@ -103,6 +151,8 @@ def fresh() -> None:
             while select.select([leader], [], [], 0)[0]:
                 os.read(leader, 65536)
     nothing = least["python -c pass"]
+    test = find(pipeline)[0].parse()
+    least["its check alone, warm"] = [min(cpu(check, test) for _ in range(9))] * 2
     for name, seconds in least.items():
         cells = "".join(f"{ms(one):>10}{one / base:7.1f} times" for one, base in zip(seconds, nothing, strict=True))
         print(f"  {name:40}{cells}")

@@ -45,8 +45,12 @@ SLOW_IN_PLAIN = frozenset(
     }
 )
 """Half a second or more each: left to the long run."""
-LATER_IN_PLAIN = SLOW_IN_PLAIN | (ASYNCHRONOUS - frozenset(name for name in share(8) if not name.startswith("idioms/")))
-"""Of tests with copies or mbarriers, which take a third of a second each, an eighth is in the short run."""
+LATER_IN_PLAIN = (
+    SLOW_IN_PLAIN
+    | (frozenset(n for n in ASYNCHRONOUS if n not in share(8) or n.startswith("idioms/")))
+    | (frozenset(NAMES) - frozenset(share(2)))
+)
+"""Half of the tests is in the short run, and of those with copies or mbarriers an eighth."""
 
 BEYOND_PLAIN = frozenset({"classic/SB-ring-10+fence.sc.litmus"})
 """A thousand states of ten threads."""
