@@ -25,13 +25,13 @@ from memcheck.ptx.asynchronous import Group
 from memcheck.ptx.instructions import AtomOp
 from memcheck.ptx.operands import Address, Operand
 from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
-from memcheck.ptx.tensors import TensorLoad, TensorMode, TensorReduce, TensorStore
+from memcheck.ptx.tensors import TensorLoad, TensorReduce, TensorStore
 from memcheck.ptx.types import TYPES, ScalarType
 from memcheck.tensor import limits
 from memcheck.tensor.descriptor import TensorMap
 from memcheck.tensor.element import ElementType
 from memcheck.tensor.request import LoadMode, Request, misuse
-from memcheck.tensor.walk import Copy, fill_bytes, transaction_bytes, walk
+from memcheck.tensor.walk import Copy, fill_bytes, stretches, transaction_bytes
 from memcheck.tensor.words import SIZE, decode
 
 NO_MAP = "a tensor copy whose descriptor is no tensor map"
@@ -41,15 +41,6 @@ MAP_ALIGNMENT = 64
 """Of a descriptor that a copy reads (cuda.h, CUtensorMap)."""
 _COUNT = 32
 _OFFSET = (1 << SHARED_BITS) - 1
-_MODES = {
-    TensorMode.TILE: LoadMode.TILE,
-    TensorMode.GATHER4: LoadMode.GATHER4,
-    TensorMode.SCATTER4: LoadMode.GATHER4,
-    TensorMode.IM2COL: LoadMode.IM2COL,
-    TensorMode.IM2COL_NO_OFFSETS: LoadMode.IM2COL,
-    TensorMode.IM2COL_W: LoadMode.IM2COL_W,
-    TensorMode.IM2COL_W_128: LoadMode.IM2COL_W_128,
-}
 _WORDS = (ElementType.U32, ElementType.S32, ElementType.U64, ElementType.S64)
 _HALVES = (ElementType.F16, ElementType.BF16)
 _REDUCED = {
@@ -92,7 +83,7 @@ def load(step: Step) -> None:
     descriptor = _descriptor(step, operation, instruction.map)
     request = Request(
         coordinates=_numbers(step, instruction.coordinates, signed=True),
-        mode=_MODES[instruction.mode],
+        mode=LoadMode.of(instruction.mode.value),
         offsets=_numbers(step, instruction.offsets, signed=False),
         shared=_shared(step, instruction.destination, instruction.destination_space) & _OFFSET,
     )
@@ -158,7 +149,7 @@ def _outwards(step: Step, instruction: TensorStore | TensorReduce) -> tuple[Buil
     descriptor = _descriptor(step, operation, instruction.map)
     request = Request(
         coordinates=_numbers(step, instruction.coordinates, signed=True),
-        mode=_MODES[instruction.mode],
+        mode=LoadMode.of(instruction.mode.value),
         shared=_shared(step, instruction.source, Space.SHARED_CTA) & _OFFSET,
         store=True,
     )
@@ -295,30 +286,9 @@ def _box(step: Step, descriptor: int, tensor: TensorMap, request: Request, when:
         step.misuse(step.values.true, f"{NOT_ALLOWED}: {_lowered(' '.join(wrong))}", descriptor)
         return None
     try:
-        copies = [copy for copy in walk(tensor, request) if copy.address is not None or not request.store]
-        return Box(tensor, request, tuple(_joined(copies)), when)
+        return Box(tensor, request, tuple(stretches(tensor, request)), when)
     except MemcheckError as wrong:
         raise UnsupportedError(str(wrong), step.instruction.span) from None
-
-
-def _joined(copies: Iterable[Copy]) -> Iterator[Copy]:
-    """Copies that continue each other in shared memory and in global memory, as one."""
-    last: Copy | None = None
-    for copy in sorted(copies, key=lambda copy: copy.shared):
-        if last is not None and last.shared + last.size == copy.shared and _follows(last, copy):
-            last = last._replace(size=last.size + copy.size)
-            continue
-        if last is not None:
-            yield last
-        last = copy
-    if last is not None:
-        yield last
-
-
-def _follows(last: Copy, copy: Copy) -> bool:
-    if last.address is None or copy.address is None:
-        return last.address is copy.address
-    return last.address + last.size == copy.address
 
 
 def _inside(step: Step, descriptor: int, box: Box, operand: Address, space: Space) -> bool:

@@ -6,7 +6,7 @@ is `memcheck.tensor`'s to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memcheck.errors import MemcheckError
@@ -20,24 +20,15 @@ from memcheck.ptx.asynchronous import Group
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Address, AddressOf, Operand
 from memcheck.ptx.qualifiers import Proxy, Space
-from memcheck.ptx.tensors import TensorLoad, TensorMode, TensorReduce, TensorStore
+from memcheck.ptx.tensors import TensorLoad, TensorReduce, TensorStore
 from memcheck.ptx.types import TYPES, ScalarType
 from memcheck.tensor import limits
 from memcheck.tensor.descriptor import TensorMap
 from memcheck.tensor.element import ElementType
 from memcheck.tensor.request import LoadMode, Request, misuse
-from memcheck.tensor.walk import Copy, fill_bytes, transaction_bytes, walk
+from memcheck.tensor.walk import Copy, fill_bytes, stretches, transaction_bytes
 from memcheck.tensor.words import decode
 
-_MODES = {
-    TensorMode.TILE: LoadMode.TILE,
-    TensorMode.GATHER4: LoadMode.GATHER4,
-    TensorMode.SCATTER4: LoadMode.GATHER4,
-    TensorMode.IM2COL: LoadMode.IM2COL,
-    TensorMode.IM2COL_NO_OFFSETS: LoadMode.IM2COL,
-    TensorMode.IM2COL_W: LoadMode.IM2COL_W,
-    TensorMode.IM2COL_W_128: LoadMode.IM2COL_W_128,
-}
 _MAP_ALIGNMENT = 64
 
 
@@ -92,7 +83,7 @@ def load(lowering: Lowering, instruction: Instruction) -> None:
         if not ends:
             return None
         request = Request(
-            coordinates=coordinates(registers), mode=_MODES[instruction.mode], offsets=offsets(registers),
+            coordinates=coordinates(registers), mode=LoadMode.of(instruction.mode.value), offsets=offsets(registers),
             shared=first & OFFSET,
         )  # fmt: skip
         return _ordered(places, map(registers), Asked(request, ends, words))
@@ -141,30 +132,9 @@ def _box(raw: bytes, request: Request) -> tuple[TensorMap, list[Copy]] | None:
         tensor = decode(raw)
         if limits.refusals(tensor, encoded=False) or misuse(tensor, request):
             return None
-        copies = [copy for copy in walk(tensor, request) if copy.address is not None or not request.store]
+        return tensor, list(stretches(tensor, request))
     except MemcheckError:
         return None
-    return tensor, list(_joined(copies))
-
-
-def _joined(copies: Iterable[Copy]) -> Iterator[Copy]:
-    """Copies that continue each other in shared memory and in global memory, as one."""
-    last: Copy | None = None
-    for copy in sorted(copies, key=lambda copy: copy.shared):
-        if last is not None and last.shared + last.size == copy.shared and _follows(last, copy):
-            last = last._replace(size=last.size + copy.size)
-            continue
-        if last is not None:
-            yield last
-        last = copy
-    if last is not None:
-        yield last
-
-
-def _follows(last: Copy, copy: Copy) -> bool:
-    if last.address is None or copy.address is None:
-        return last.address is copy.address
-    return last.address + last.size == copy.address
 
 
 def _loaded(places: Places, order: Order, raw: bytes) -> Order | None:
@@ -203,10 +173,8 @@ def _outwards(
     coordinates = _numbers(lowering, instruction.coordinates, 32)
 
     def build(registers: Sequence[int | None]) -> Order | None:
-        first = source(registers)
-        request = Request(
-            coordinates=coordinates(registers), mode=_MODES[instruction.mode], shared=first & OFFSET, store=True
-        )
+        first, mode = source(registers), LoadMode.of(instruction.mode.value)
+        request = Request(coordinates=coordinates(registers), mode=mode, shared=first & OFFSET, store=True)
         return _ordered(places, map(registers), Asked(request, (first,), ()))
 
     return build

@@ -19,10 +19,18 @@ class LoadMode(Enum):
     IM2COL_W = "im2col::w"
     IM2COL_W_128 = "im2col::w::128"
 
+    @classmethod
+    def of(cls, word: str) -> LoadMode:
+        """The mode that an instruction names, of a load or of a store."""
+        return cls(_OF_STORES.get(word, word))
+
     @property
     def wide(self) -> bool:
         """Whether pixels are walked along W alone."""
         return self in (LoadMode.IM2COL_W, LoadMode.IM2COL_W_128)
+
+
+_OF_STORES = {"tile::scatter4": "tile::gather4", "im2col_no_offs": "im2col"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,31 @@ def walk(tensor: TensorMap, request: Request) -> Iterator[Copy]:
                 yield Copy(moved, None if address is None else address + part, size)
 
 
+def stretches(tensor: TensorMap, request: Request) -> Iterator[Copy]:
+    """What `walk` gives, by shared address, as one where copies continue each other in shared and in global memory.
+
+    Without what a store leaves out.
+    """
+    last: Copy | None = None
+    for copy in sorted(walk(tensor, request), key=lambda copy: copy.shared):
+        if request.store and copy.address is None:
+            continue
+        if last is not None and last.shared + last.size == copy.shared and _follows(last, copy):
+            last = last._replace(size=last.size + copy.size)
+            continue
+        if last is not None:
+            yield last
+        last = copy
+    if last is not None:
+        yield last
+
+
+def _follows(last: Copy, copy: Copy) -> bool:
+    if last.address is None or copy.address is None:
+        return last.address is copy.address
+    return last.address + last.size == copy.address
+
+
 def transaction_bytes(tensor: TensorMap, request: Request) -> int:
     """What complete-tx counts: every element of the box, those out of bounds too (ISA 9.7.10.28.5.3)."""
     return _row_count(tensor, request) * _row_units(tensor) * tensor.unit

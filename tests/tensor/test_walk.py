@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from memcheck.tensor.descriptor import Fill, Interleave, Swizzle, TensorMap, Til
 from memcheck.tensor.element import ElementType
 from memcheck.tensor.limits import refusals
 from memcheck.tensor.request import LoadMode, Request, misuse
-from memcheck.tensor.walk import fill_bytes, rows, shared_bytes, transaction_bytes, walk
+from memcheck.tensor.walk import Copy, fill_bytes, rows, shared_bytes, stretches, transaction_bytes, walk
 from tests.tensor.maps import box_elements, image, images, tile, tiles
 from tests.tensor.test_swizzle import B32, B64, B128, NONE
 
@@ -275,3 +276,32 @@ def test_fill_bytes():
 )
 def test_misuse(tensor: TensorMap, request_: Request, sentence: str):
     assert misuse(tensor, request_) == (sentence,)
+
+
+@settings(deadline=None)
+@given(tiles())
+def test_stretches_are_the_same_bytes_and_none_continues_another(made: tuple[TensorMap, Request]):
+    tensor, request = made
+    for asked in (request, replace(request, store=True)):
+        if asked.store and misuse(tensor, asked):
+            continue
+        found = list(stretches(tensor, asked))
+        kept = [copy for copy in walk(tensor, asked) if copy.address is not None or not asked.store]
+        assert sorted(_bytes(found), key=str) == sorted(_bytes(kept), key=str)
+        assert not set(_ends(found)) & {(copy.shared, copy.address) for copy in found}
+
+
+def _bytes(copies: Iterable[Copy]) -> Iterator[tuple[int, int | None]]:
+    for copy in copies:
+        for i in range(copy.size):
+            yield copy.shared + i, None if copy.address is None else copy.address + i
+
+
+def _ends(copies: Iterable[Copy]) -> Iterator[tuple[int, int | None]]:
+    for copy in copies:
+        yield copy.shared + copy.size, None if copy.address is None else copy.address + copy.size
+
+
+def test_modes_of_stores_go_with_those_of_loads():
+    words = {"tile": LoadMode.TILE, "tile::scatter4": LoadMode.GATHER4, "im2col_no_offs": LoadMode.IM2COL}
+    assert {word: LoadMode.of(word) for word in words} == words
