@@ -159,6 +159,7 @@ class Base:
     def _object_bounds(self, name: str) -> Bounds:
         """`covers` and `home`: by the addresses that an access may have."""
         n, may, must = self.space.n, 0, 0
+        fences = [e for e in self.events if e.kind is Kind.FENCE]
         for event in self.events:
             prints = self.accesses.footprints[event.index]
             if not prints:
@@ -167,7 +168,7 @@ class Base:
                 rows = [residents(self.structure, event, f.address) << (event.index * n) for f in prints]
             else:
                 rows = [
-                    sum(1 << (f.index * n + event.index) for f in self._fences if self._covers(f, event, p.address))
+                    sum(1 << (f.index * n + event.index) for f in fences if self._covers(f, event, p.address))
                     for p in prints
                 ]
             every = rows[0]
@@ -180,10 +181,6 @@ class Base:
     def _covers(self, fence: Event, event: Event, address: int) -> bool:
         start = None if fence.address is None else fence.address.payload
         return covers(self.structure, fence, start, event, address)
-
-    @property
-    def _fences(self) -> list[Event]:
-        return [e for e in self.events if e.kind is Kind.FENCE]
 
     def _address_set(self, name: str) -> Bounds:
         may = must = 0

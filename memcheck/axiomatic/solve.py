@@ -136,7 +136,7 @@ class _Search:
     def _enumerate(
         self, session: Session, encoding: Encoding, options: Sequence[Choices], given: Sequence[int]
     ) -> None:
-        for state, literals in enumerate_states(session, options, given) if FALSE not in given else ():
+        for state, literals in enumerate_states(session, options, given):
             witness = None
             if self.witnesses:
                 session.holds(literals)

@@ -48,8 +48,8 @@ class _Lane(NamedTuple):
     use: CollectiveUse
 
 
-def resolve(draft: Draft, choices: list[tuple[int, ...]]) -> dict[Value, Value]:
-    """The placeholders of all collectives as values; elect adds one free choice an occurrence to `choices`."""
+def resolve(draft: Draft) -> dict[Value, Value]:
+    """The placeholders of all collectives as values; elect adds one free choice an occurrence to the draft."""
     table: dict[tuple[object, ...], dict[int, list[CollectiveUse]]] = defaultdict(lambda: defaultdict(list))
     for use in draft.collectives:
         instruction = use.instruction
@@ -72,7 +72,7 @@ def resolve(draft: Draft, choices: list[tuple[int, ...]]) -> dict[Value, Value]:
         for k in range(max(map(len, lanes.values()))):
             members = [_Lane(lane, uses[k]) for lane, uses in sorted(lanes.items()) if len(uses) > k]
             _check(draft, members)
-            results.update(_results(draft, members, mask, choices))
+            results.update(_results(draft, members, mask))
     return results
 
 
@@ -96,7 +96,7 @@ def _check(draft: Draft, members: list[_Lane]) -> None:
                     raise UnsupportedError(f"{message}: {lane.use.instruction.text}", lane.use.instruction.span)
 
 
-def _results(draft: Draft, members: list[_Lane], mask: int, choices: list[tuple[int, ...]]) -> dict[Value, Value]:
+def _results(draft: Draft, members: list[_Lane], mask: int) -> dict[Value, Value]:
     values = draft.values
     results: dict[Value, Value] = {}
     leader: Value | None = None
@@ -105,8 +105,7 @@ def _results(draft: Draft, members: list[_Lane], mask: int, choices: list[tuple[
         assert isinstance(instruction, Collective)
         if instruction.op == "elect":
             if leader is None:
-                choices.append(tuple(m.number for m in members))
-                leader = values.choice(len(choices) - 1, 32)
+                leader = draft.choice(tuple(m.number for m in members), 32)
             pair: tuple[Value, ...] = (leader, values.binary("eq", leader, values.const(lane.number, 32)))
         elif instruction.op.startswith("shfl"):
             pair = _shuffle(draft, lane, members)

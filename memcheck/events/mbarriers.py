@@ -8,7 +8,7 @@ from __future__ import annotations
 from memcheck.events import arithmetic, phase
 from memcheck.events.access import check_address, generic_address
 from memcheck.events.draft import Draft, Step, access_tags
-from memcheck.events.operations import NOT_LIVE, OUT_OF_RANGE, transact
+from memcheck.events.operations import NOT_LIVE, OUT_OF_RANGE, exchange, transact
 from memcheck.events.structure import Event, Kind
 from memcheck.events.value import Value
 from memcheck.ptx.asynchronous import (
@@ -20,7 +20,7 @@ from memcheck.ptx.asynchronous import (
     MbarrierWait,
 )
 from memcheck.ptx.operands import Address, Immediate, Operand
-from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
+from memcheck.ptx.qualifiers import Proxy, Space
 
 _COUNT = 32
 _TOLD = 3
@@ -80,18 +80,8 @@ def inval(step: Step) -> None:
 
 def _replace(step: Step, address: Value, word: Value, flag: str) -> tuple[Value, int]:
     """A write of a whole word that takes the place of another: gives what was there, and the write."""
-    tags, scope = ("RMW", "MBAR", "RED"), Scope.CTA
-    read = step.event(
-        Kind.READ, access_tags(Kind.READ, Sem.RELAXED, scope, Proxy.GENERIC, tags), address=address,
-        size=phase.SIZE, sem=Sem.RELAXED, scope=scope, reduction=True,
-    )  # fmt: skip
-    write = step.event(
-        Kind.WRITE, access_tags(Kind.WRITE, Sem.RELAXED, scope, Proxy.GENERIC, (*tags, flag)), address=address,
-        size=phase.SIZE, value=word, sem=Sem.RELAXED, scope=scope, rmw=read, reduction=True,
-    )  # fmt: skip
-    before = step.draft.events[read].value
-    assert before is not None
-    return before, write
+    before = step.values.read(len(step.draft.events), phase.WORD)
+    return before, exchange(step, address, word, flags=(flag,))
 
 
 def transaction(step: Step) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from memcheck.events import phase
 from memcheck.events.draft import Building, Step, access_tags
@@ -80,27 +80,44 @@ def transact(
     `sem` is the write's, `result`: the instruction returns a state, else it is like a reduction. The counts are those
     of `phase.step`.
     """
-    draft, values = step.draft, step.values
+    values = step.values
+    before = values.read(len(step.draft.events), phase.WORD)
+    live = phase.is_live(values, before)
+    change = phase.step(values, before, arrivals=arrivals, more=more, fewer=fewer, transactions=transactions)
+    write = exchange(
+        step, word, values.ite(live, change.word, values.const(0, phase.WORD)), sem=sem, scope=scope, flags=flags,
+        operation=operation, result=result, marks={"FLIP": values.both(live, change.completes)},
+    )  # fmt: skip
+    step.draft.data_taint[write] = frozenset((write - 1,))
+    step.misuse(values.negate(live), NOT_LIVE, write)
+    step.misuse(values.both(live, change.overflows), OUT_OF_RANGE, write)
+    return write - 1, change
+
+
+def exchange(
+    step: Step,
+    word: Value,
+    value: Value,
+    *,
+    sem: Sem = Sem.RELAXED,
+    scope: Scope = Scope.CTA,
+    flags: tuple[str, ...] = (),
+    operation: Building | None = None,
+    result: bool = False,
+    marks: Mapping[str, Value] | None = None,
+) -> int:
+    """A read of the mbarrier at address `word`, and next the write of `value`, which it gives; else as `transact`."""
     every = ("RMW", "MBAR", *(() if result else ("RED",)))
     cta = owner(step, word, phase.SIZE) if operation is not None else None
     read = step.event(
         Kind.READ, access_tags(Kind.READ, Sem.RELAXED, scope, Proxy.GENERIC, every), address=word, size=phase.SIZE,
         sem=Sem.RELAXED, scope=scope, reduction=not result, operation=operation, cta=cta,
     )  # fmt: skip
-    before = draft.events[read].value
-    assert before is not None
-    live = phase.is_live(values, before)
-    change = phase.step(values, before, arrivals=arrivals, more=more, fewer=fewer, transactions=transactions)
-    write = step.event(
+    return step.event(
         Kind.WRITE, access_tags(Kind.WRITE, sem, scope, Proxy.GENERIC, (*every, *flags)), address=word,
-        size=phase.SIZE, value=values.ite(live, change.word, values.const(0, phase.WORD)), sem=sem, scope=scope,
-        rmw=read, reduction=not result, operation=operation, cta=cta,
-        marks={"FLIP": values.both(live, change.completes)},
+        size=phase.SIZE, value=value, sem=sem, scope=scope, rmw=read, reduction=not result, operation=operation,
+        cta=cta, marks=marks,
     )  # fmt: skip
-    draft.data_taint[write] = frozenset((read,))
-    step.misuse(values.negate(live), NOT_LIVE, write)
-    step.misuse(values.both(live, change.overflows), OUT_OF_RANGE, write)
-    return read, change
 
 
 def complete_tx(step: Step, operation: Building, word: Value, amount: Value, accesses: Iterable[int]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from memcheck.events.dependencies import rows_of, semantic
 from memcheck.events.memory import Memory
@@ -11,6 +11,7 @@ from memcheck.events.value import Value
 from memcheck.language.test import Place
 from memcheck.ptx.instructions import Fence, ProxyFence, Restriction
 from memcheck.ptx.qualifiers import Scope, Space
+from memcheck.relations.rows import from_pairs
 
 Rows = tuple[int, ...]
 Access = tuple[int, int]
@@ -93,9 +94,12 @@ def residents(structure: Structure, event: Event, address: int) -> int:
         return 0
     region = structure.memory.region(address, event.size)
     assert region is not None
-    return sum(
-        1 << e.index for e in structure.events[1:] if e.operation is None and _place(structure, e).cta == region.cta
-    )
+    found = structure.memo.get(f"residents {region.cta}")
+    if not isinstance(found, int):
+        residing = (e for e in structure.events[1:] if e.operation is None)
+        found = sum(1 << e.index for e in residing if _place(structure, e).cta == region.cta)
+        structure.memo[f"residents {region.cta}"] = found
+    return found
 
 
 def address_relation(memory: Memory, name: str, first: Access, second: Access) -> bool:
@@ -119,7 +123,11 @@ def address_relation(memory: Memory, name: str, first: Access, second: Access) -
 
 def value_set(structure: Structure, name: str) -> Mapping[int, Value]:
     """The events that may be in a VALUE set, with when they are."""
-    return {e.index: e.marks[name] for e in structure.events if e.marks is not None and name in e.marks}
+    found = structure.memo.get(f"marks {name}")
+    if not isinstance(found, dict):
+        found = {e.index: e.marks[name] for e in structure.events if e.marks is not None and name in e.marks}
+        structure.memo[f"marks {name}"] = found
+    return found
 
 
 def value_relation(structure: Structure, name: str) -> Mapping[tuple[int, int], Value]:
@@ -236,19 +244,14 @@ def _issue(structure: Structure) -> Rows:
     return tuple(rows)
 
 
-def _rows(structure: Structure, pairs: Iterable[tuple[int, int]]) -> Rows:
-    rows = [0] * len(structure.events)
-    for first, second in pairs:
-        rows[first] |= 1 << second
-    return tuple(rows)
-
-
 def _within(structure: Structure) -> Rows:
-    return _rows(structure, (pair for operation in structure.operations for pair in operation.within))
+    return from_pairs((pair for operation in structure.operations for pair in operation.within), len(structure.events))
 
 
 def _complete(structure: Structure) -> Rows:
-    return _rows(structure, (pair for operation in structure.operations for pair in operation.complete))
+    return from_pairs(
+        (pair for operation in structure.operations for pair in operation.complete), len(structure.events)
+    )
 
 
 def _grid(structure: Structure) -> Rows:

@@ -14,9 +14,8 @@ from memcheck.events.plan import Plan
 from memcheck.events.structure import Event, GridOrder, Kind, Operation, Structure
 from memcheck.events.substitution import CyclicPlaceholdersError, Substitution
 from memcheck.events.value import Value
-from memcheck.events.walk import Walk, handler_of
+from memcheck.events.walk import Walk
 from memcheck.language.test import Observable, RegisterTerm, Test, VariableKind
-from memcheck.ptx.instructions import Branch, Exit, Instruction
 
 
 def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
@@ -25,7 +24,6 @@ def unfold(test: Test, bound: int = 4, *, bytewise: bool = False) -> Structure:
     `bytewise`: reads take every byte apart from the others. SourceError where an access is statically wrong,
     UnsupportedError for what this version does not decide.
     """
-    _refuse_undecided(test)
     structure, draft = _pass(test, bound, bytewise)
     if not draft.operations:
         return structure
@@ -49,7 +47,7 @@ def _pass(test: Test, bound: int, bytewise: bool, plan: Plan | None = None) -> t
     for thread in test.threads:
         ends.append(Walk(draft, thread, bound).run())
     if draft.placeholders:
-        ends = _settle(draft, ends, draft.choices)
+        ends = _settle(draft, ends)
     final: dict[Observable, Value] = {}
     for term in looked_at(test):
         if isinstance(term, RegisterTerm):
@@ -130,19 +128,6 @@ def _finished(building: Building) -> Operation:
     )
 
 
-def _refuse_undecided(test: Test) -> None:
-    """UnsupportedError for the first thing of the test that is legal and has no events yet."""
-    for thread in test.threads:
-        for instruction in thread.body:
-            if not isinstance(instruction, Branch | Exit) and handler_of(type(instruction)) is None:
-                raise UnsupportedError(f"{_opcode(instruction)} is not supported yet.", instruction.span)
-
-
-def _opcode(instruction: Instruction) -> str:
-    words = instruction.text.lstrip("@! ").split()
-    return words[1] if instruction.guard is not None and len(words) > 1 else words[0]
-
-
 def _note_uninitialised(draft: Draft) -> None:
     """Remarks on variables that are read, and that neither a declaration nor any store gives a value (8.2.6)."""
     test = draft.test
@@ -164,9 +149,9 @@ def _note_uninitialised(draft: Draft) -> None:
             draft.note(f"{name} is read, and nothing gives it a value: its bytes are taken to be 0 (8.2.6)")
 
 
-def _settle(draft: Draft, ends: list[State | None], choices: list[tuple[int, ...]]) -> list[State | None]:
+def _settle(draft: Draft, ends: list[State | None]) -> list[State | None]:
     """Puts the results that other threads decide into everything built so far."""
-    replaced = {**barriers.reductions(draft), **collectives.resolve(draft, choices)}
+    replaced = {**barriers.reductions(draft), **collectives.resolve(draft)}
     settle = Substitution(draft.values, replaced)
     try:
         for i, event in enumerate(draft.events):

@@ -27,7 +27,7 @@ from memcheck.events.value import Value, evaluate
 from memcheck.events.vocabulary import VOCABULARY, Source
 from memcheck.language.test import MemoryTerm
 from memcheck.relations.expression import ExprKind
-from memcheck.relations.rows import bits
+from memcheck.relations.rows import bits, from_pairs
 
 Rows = tuple[int, ...]
 
@@ -321,11 +321,11 @@ def base(execution: Execution, names: Iterable[str] = VOCABULARY) -> dict[str, i
             result[name] = mask & _unended(concrete)
         elif entry.source is Source.VALUE:
             pairs = value_relation(concrete.structure, name).items()
-            chosen[name] = _rows_of(concrete, [pair for pair, when in pairs if concrete.value(when)])
+            chosen[name] = from_pairs((pair for pair, when in pairs if concrete.value(when)), len(concrete.events))
     result.update(_unchosen(concrete, unchosen))
     chosen.update(_chosen(concrete, wanted))
     if "fr" in wanted:
-        chosen["fr"] = from_read(execution, _rows_of(concrete, execution.co))
+        chosen["fr"] = from_read(execution, from_pairs(execution.co, len(concrete.events)))
     for name, rows in chosen.items():
         result[name] = tuple(row & mask if mask >> i & 1 else 0 for i, row in enumerate(rows))
     return result
@@ -411,13 +411,6 @@ def _of_objects(concrete: _Concrete, name: str) -> Rows:
     return tuple(rows)
 
 
-def _rows_of(concrete: _Concrete, pairs: Iterable[tuple[int, int]]) -> Rows:
-    rows = [0] * len(concrete.events)
-    for i, j in pairs:
-        rows[i] |= 1 << j
-    return tuple(rows)
-
-
 def _chosen(concrete: _Concrete, names: Set[str]) -> Mapping[str, Rows]:
     """The CHOICE relations of `names` but fr."""
     execution = concrete.execution
@@ -435,7 +428,7 @@ def _chosen(concrete: _Concrete, names: Set[str]) -> Mapping[str, Rows]:
     )
     for name in _AT_BARRIERS & names:
         pairs[name] = _at_barriers(concrete, name)
-    return {name: _rows_of(concrete, listed) for name, listed in pairs.items() if name in names}
+    return {name: from_pairs(listed, len(concrete.events)) for name, listed in pairs.items() if name in names}
 
 
 _AT_BARRIERS = frozenset((*SYNCHRONIZES, "samegen", "bar-before", "exited", "rearrive", "mismatch"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memcheck.render.beside import machine_lines
 from memcheck.render.ink import Line, wrap
 from memcheck.render.sentence import sentence
 from memcheck.render.states import LIMIT, MARK, state_table
@@ -24,7 +23,7 @@ def page(report: Report, room: int, everything: bool = False) -> list[Line]:
         _condition(report, room),
         state_table(report, room, None if everything else LIMIT),
         _verdict(report, room),
-        machine_lines(report, room),
+        _machine(report, room),
         _remarks(report.outside, "?", "doubt", room, everything),
         _remarks(report.flags, "⚑", "flag", room, everything),
         [line for note in report.notes for line in wrap(note, room, [("  note  ", "faint")], style="faint")],
@@ -71,6 +70,14 @@ def _verdict(report: Report, room: int) -> list[Line]:
         text = "More states may lie beyond the loop bound (--bound); none of them could change this verdict."
         lines += wrap(text, room, [("  ", "")])
     return lines
+
+
+def _machine(report: Report, room: int) -> list[Line]:
+    if report.machine is None and report.unmachined is None:
+        return []
+    from memcheck.render.beside import machine_lines  # brings the machine along
+
+    return machine_lines(report, room)
 
 
 def _remarks(remarks: Sequence[Remark], sign: str, style: str, room: int, everything: bool) -> list[Line]:
