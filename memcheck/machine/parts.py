@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from memcheck.language.test import Variable, VariableKind
 from memcheck.machine import asynchronous as later
-from memcheck.machine import barriers, collectives, grids, instructions, mbarriers, registers, staleness
+from memcheck.machine import barriers, clusters, collectives, grids, instructions, mbarriers, registers, staleness
 from memcheck.machine.instructions import Sizes
 from memcheck.machine.lowering import Lower
 from memcheck.machine.machine import Machine
@@ -45,7 +45,7 @@ SIZES: dict[type[ptx.Instruction], Sizes] = {
 
 UNITS: list[Callable[[Machine], Unit | None]] = [
     barriers.barriers,
-    barriers.cluster_barriers,
+    clusters.cluster_barriers,
     collectives.collectives,
     grids.grids,
     later.engine,

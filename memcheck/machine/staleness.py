@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from memcheck.machine import barriers, instructions, mbarriers
+from memcheck.machine import clusters, instructions, mbarriers
 from memcheck.machine.accesses import Access, Load, Store
 from memcheck.machine.fences import passed
 from memcheck.machine.levels import ALONE
@@ -165,6 +165,6 @@ def wait(lowering: Lowering, instruction: Instruction) -> None:
 
 LOWERINGS: dict[type[Instruction], Lower] = {
     Fence: followed(instructions.fence),
-    ClusterBarrier: followed(barriers.cluster_barrier),
+    ClusterBarrier: followed(clusters.cluster_barrier),
     MbarrierWait: wait,
 }
