@@ -6,20 +6,15 @@ from collections.abc import Sequence
 
 from memcheck.errors import SourceError
 from memcheck.events import arithmetic
+from memcheck.events.addresses import check_address, generic_address
 from memcheck.events.draft import NO_TAINT, Step, Taint, access_tags, fence_tags, is_multimem
-from memcheck.events.memory import Region
 from memcheck.events.structure import Kind
 from memcheck.events.value import Value
-from memcheck.events.windows import MULTIMEM_STRIDE, SHARED_SPACES
-from memcheck.language.test import VariableKind
+from memcheck.events.windows import MULTIMEM_STRIDE
 from memcheck.ptx.instructions import Atom, AtomOp, Fence, Load, Multimem, MultimemKind, ProxyFence, Restriction, Store
-from memcheck.ptx.operands import Address, AddressOf
+from memcheck.ptx.operands import Address
 from memcheck.ptx.qualifiers import FenceProxy, Proxy, Scope, Sem, Space
 from memcheck.ptx.types import ScalarType
-
-OUTSIDE = "access outside every variable"
-MISALIGNED = "misaligned access"
-OF_OBJECT = "the bytes of a live mbarrier are accessed as data"
 
 _FENCE_PROXY_TAGS = {
     FenceProxy.ALIAS: "ALIAS",
@@ -32,127 +27,12 @@ _FENCE_PROXY_TAGS = {
 }
 
 
-def generic_address(step: Step, address: Address, space: Space) -> Value:
-    """The generic virtual address of an operand, 64 bits."""
-    values, base = step.values, address.base
-    if isinstance(base, AddressOf):
-        variable = step.draft.test.variables[base.variable]
-        cta = step.thread.place.cta if variable.space in SHARED_SPACES else None
-        # a name means its own variable, whatever space the shorthand leaves out
-        if space is Space.GENERIC or variable.space not in SHARED_SPACES:
-            region = step.draft.memory.instance(base.variable, cta)
-            return values.const(region.base + base.offset + address.offset, 64)
-    value = step.operand(base, 64)
-    if address.offset:
-        value = values.binary("add", value, values.const(address.offset, 64))
-    return step.windows.generic(values, value, space)
-
-
-def _fits(step: Step, address: Value, size: int, regions: Sequence[Region]) -> Value:
-    """Whether address … address+size-1 lies in one of the regions."""
-    values = step.values
-    result = values.false
-    for region in regions:
-        if region.size >= size:
-            offset = values.binary("sub", address, values.const(region.base, 64))
-            inside = values.binary("ult", offset, values.const(region.size - size + 1, 64))
-            result = values.either(result, inside)
-    return result
-
-
-def _allowed(step: Step, region: Region, space: Space, proxy: Proxy, writes: bool, of_object: bool) -> bool:
-    """Whether an access of this space may touch a region; `of_object`: an operation on an mbarrier."""
-    place = step.thread.place
-    if _is_mbarrier(step, region) and not of_object:
-        return False
-    if region.cta is not None:
-        if region.cta != place.cta and (space is Space.SHARED_CTA or region.cta not in step.draft.mates(place.cluster)):
-            return False
-    elif is_multimem(step.draft, region.variable):
-        return False
-    if proxy is not Proxy.GENERIC or (space is Space.GENERIC and not writes):
-        return True
-    if writes and region.space in (Space.CONST, Space.PARAM):
-        return False
-    if space in SHARED_SPACES:
-        return region.cta is not None
-    return space is Space.GENERIC or region.space is space
-
-
-def _is_mbarrier(step: Step, region: Region) -> bool:
-    variable = step.draft.test.variables.get(region.variable)
-    return variable is not None and variable.kind is VariableKind.MBARRIER
-
-
-def check_address(
-    step: Step,
-    operand: Address,
-    address: Value,
-    total: int,
-    space: Space,
-    proxy: Proxy,
-    writes: bool,
-    of_object: bool = False,
-) -> list[tuple[Value, str, str]]:
-    """What can be wrong with an access of `total` bytes: (condition, rule, message). `of_object`: to an mbarrier."""
-    values = step.values
-    named = operand.base.variable if isinstance(operand.base, AddressOf) else None
-    crooked = f"this access of {total} bytes is not aligned to {total} bytes{more_alignment(step, address, total)}"
-    if address.is_const:
-        number = address.payload
-        for region in step.draft.memory.regions:
-            inside = region.base <= number and number + total <= region.base + region.size
-            if named is not None and region.variable != named:
-                continue
-            if inside and _allowed(step, region, space, proxy, writes, of_object):
-                return [] if number % total == 0 else [(values.true, MISALIGNED, crooked)]
-        return [(values.true, *_outside(step, operand, address, total))]
-    regions = [r for r in step.draft.memory.regions if _allowed(step, r, space, proxy, writes, of_object)]
-    fits = _fits(step, address, total, regions)
-    low = values.binary("urem", address, values.const(total, 64))
-    aligned = values.binary("eq", low, values.const(0, 64))
-    return [
-        (values.negate(fits), *_outside(step, operand, address, total)),
-        (values.both(fits, values.negate(aligned)), MISALIGNED, crooked),
-    ]
-
-
-def more_alignment(step: Step, address: Value, align: int) -> str:
-    """What to do where an address is not aligned because its variable is not; else nothing."""
-    region = step.draft.memory.region(address.payload, 1) if address.is_const else None
-    if region is None or (address.payload - region.base) % align:
-        return ""
-    return f": declare the variable .align {align}"
-
-
-def _outside(step: Step, operand: Address, address: Value, total: int) -> tuple[str, str]:
-    """The rule and the message for an access to no variable that it may touch."""
-    if address.is_const:
-        region = step.draft.memory.region(address.payload, total)
-        if region is not None and is_multimem(step.draft, region.variable):
-            rule = "plain access to a multimem address"
-            return rule, f"{region.variable} is a multimem address: only multimem instructions may access it (8.2.3)"
-        if region is not None and _is_mbarrier(step, region) and region.cta == step.thread.place.cta:
-            return OF_OBJECT, ""
-        named = operand.base.variable if isinstance(operand.base, AddressOf) else None
-        if region is not None and named in (None, region.variable):
-            where = f"{region.space.value} memory" + ("" if region.cta is None else f" of cta {region.cta}")
-            rule = f"{region.space.value} address accessed as another state space"
-            return rule, f"{region.variable} is in {where}, which this instruction cannot access"
-    if isinstance(operand.base, AddressOf):
-        name = operand.base.variable
-        size = step.draft.test.variables[name].size
-        return OUTSIDE, f"{total} bytes at this address are not inside {name}, which has {size}"
-    return OUTSIDE, f"{total} bytes at this address are not inside any variable"
-
-
 def _address(step: Step, operand: Address, total: int, space: Space, proxy: Proxy, writes: bool) -> tuple[Value, int]:
     """The address of an access, checked; misuses name the next event."""
     address = generic_address(step, operand, space)
     event = len(step.draft.events)
-    for condition, rule, message in check_address(step, operand, address, total, space, proxy, writes):
-        # an object's bytes used as data: undefined behaviour, as it is where only the execution shows it
-        step.misuse(condition, rule, event, None if rule == OF_OBJECT else message)
+    for fault in check_address(step, operand, address, total, space, proxy, writes):
+        step.misuse(fault.condition, fault.rule, event, fault.detail, error=bool(fault.detail))
     return address, event
 
 
@@ -393,7 +273,7 @@ def proxy_fence(step: Step) -> None:
         region = step.draft.memory.region(address.payload, instruction.size or 0)
         if region is None or region.space is not Space.GLOBAL:
             message = f"the {instruction.size} bytes of a proxy fence are inside a global variable (ISA 9.7.15.4)"
-            step.misuse(step.values.true, "a proxy fence for no global memory", None, message)
+            step.misuse(step.values.true, "a proxy fence for no global memory", None, message, error=True)
     index = step.event(
         Kind.FENCE, fence_tags(None, instruction.scope, flags), address=address, size=instruction.size or 0,
         sem=instruction.sem, scope=instruction.scope,

@@ -43,7 +43,7 @@ def barrier(step: Step) -> None:
         assert instruction.id is not None
         name = step.operand(instruction.id, 32)
         low = values.binary("ult", name, values.const(BARRIER_IDS, 32))
-        step.misuse(values.negate(low), "barrier number above 15", event, "barriers have numbers 0 to 15")
+        step.misuse(values.negate(low), "barrier number above 15", event, "barriers have numbers 0 to 15", error=True)
     count = None if instruction.count is None else step.operand(instruction.count, 32)
     if count is not None and not instruction.peer:
         rest = values.binary("urem", count, values.const(WARP, 32))
@@ -51,7 +51,9 @@ def barrier(step: Step) -> None:
         if instruction.kind is BarrierKind.ARRIVE:
             good = values.both(good, values.negate(values.binary("eq", count, values.const(0, 32))))
         message = f"a barrier's count is a multiple of {WARP} threads, and not 0 for an arrive"
-        step.misuse(values.negate(good), "barrier count that is no multiple of the warp size", event, message)
+        step.misuse(
+            values.negate(good), "barrier count that is no multiple of the warp size", event, message, error=True
+        )
     use = BarrierUse(event, step.thread, instruction, name, count)
     step.draft.barriers.append(use)
     if instruction.kind is BarrierKind.RED:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memcheck.errors import SourceError
 from memcheck.events import arithmetic, operations
-from memcheck.events.access import MISALIGNED, generic_address
+from memcheck.events.addresses import MISALIGNED, generic_address
 from memcheck.events.draft import Building, Step, is_multimem
 from memcheck.events.mbarriers import word_address
 from memcheck.events.pieces import access, cut, elements, move, parts, static_range

@@ -398,25 +398,14 @@ class Step:
         self.draft.groups += 1
         return self.draft.groups
 
-    def misuse(self, condition: Value, rule: str, event: int | None, message: str | None = None) -> None:
-        """Undefined behaviour where `condition` holds; with a `message`, an input error where that is static.
-
-        Of asynchronous instructions only a place in no variable is an input error; the rest is outside, as PTX accepts
-        it.
-        """
+    def misuse(self, condition: Value, rule: str, event: int | None, detail: str = "", *, error: bool = False) -> None:
+        """Undefined behaviour where `condition` holds, by a rule, in detail; with `error`, an input error if static."""
         condition = self.values.both(self.guard, condition)
         if condition is self.values.false:
             return
-        synchronous = type(self.instruction).__module__ == Instruction.__module__
-        if condition is self.values.true and message is not None and (synchronous or _is_nowhere(rule)):
-            raise SourceError(message, self.instruction.span)
-        self.draft.misuses.append(
-            Misuse(condition, f"undefined-behaviour: {rule}", event, message or "", self.instruction)
-        )
-
-
-def _is_nowhere(rule: str) -> bool:
-    return rule.startswith("access outside") or rule.endswith("as another state space")
+        if condition is self.values.true and error:
+            raise SourceError(detail, self.instruction.span)
+        self.draft.misuses.append(Misuse(condition, f"undefined-behaviour: {rule}", event, detail, self.instruction))
 
 
 def variable_address(draft: Draft, thread: Thread, operand: AddressOf) -> int:

@@ -6,7 +6,7 @@ What a word says and becomes is in `phase`, how an operation reads and writes it
 from __future__ import annotations
 
 from memcheck.events import arithmetic, phase
-from memcheck.events.access import check_address, generic_address
+from memcheck.events.addresses import check_address, generic_address, tell
 from memcheck.events.draft import Draft, Step, access_tags
 from memcheck.events.operations import NOT_LIVE, OUT_OF_RANGE, exchange, transact
 from memcheck.events.structure import Event, Kind
@@ -38,10 +38,8 @@ def word_address(step: Step, operand: Address, space: Space) -> Value:
     if local and region is not None and region.cta != step.thread.place.cta:
         step.misuse(step.values.true, ELSEWHERE, event)
         return address
-    for condition, rule, message in check_address(
-        step, operand, address, phase.SIZE, where, Proxy.GENERIC, writes=True, of_object=True
-    ):
-        step.misuse(condition, rule, event, message)
+    faults = check_address(step, operand, address, phase.SIZE, where, Proxy.GENERIC, writes=True, of_object=True)
+    tell(step, faults, event)
     return address
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memcheck.errors import UnsupportedError
 from memcheck.events import arithmetic, operations
-from memcheck.events.access import MISALIGNED, check_address, generic_address, more_alignment
+from memcheck.events.addresses import MISALIGNED, check_address, generic_address, more_alignment, placed, tell
 from memcheck.events.alternatives import alternatives
 from memcheck.events.draft import Building, Step
 from memcheck.events.memory import Memory, Region
@@ -41,9 +41,8 @@ def static_range(
         raise arithmetic.unsupported(step.instruction, "an asynchronous access whose address depends on a read")
     event = len(step.draft.events) if size else None
     when = step.values.true if when is None else when
-    for condition, rule, message in check_address(step, operand, address, size or 1, space, Proxy.GENERIC, writes):
-        if rule != MISALIGNED:
-            step.misuse(step.values.both(when, condition), rule, event, message)
+    faults = check_address(step, operand, address, size or 1, space, Proxy.GENERIC, writes)
+    tell(step, placed(faults), event, when)
     if address.payload % align:
         crooked = f"this address is not aligned to {align} bytes{more_alignment(step, address, align)}"
         step.misuse(when, MISALIGNED, event, crooked)

@@ -79,7 +79,9 @@ def _map(step: Step, instruction: Arithmetic) -> Value:
     rank = step.operand(instruction.sources[1], 32)
     size = values.const(len(step.windows.cluster), 32)
     message = f"the cluster has {len(step.windows.cluster)} CTAs: mapa names one that is not in it"
-    step.misuse(values.negate(values.binary("ult", rank, size)), "mapa of a CTA outside the cluster", None, message)
+    step.misuse(
+        values.negate(values.binary("ult", rank, size)), "mapa of a CTA outside the cluster", None, message, error=True
+    )
     if instruction.space is Space.SHARED_CLUSTER:
         return step.windows.map_window(values, value, rank)
     if isinstance(source, AddressOf):

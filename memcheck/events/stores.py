@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memcheck.events import arithmetic, operations
-from memcheck.events.access import check_address, generic_address
+from memcheck.events.addresses import check_address, generic_address, tell
 from memcheck.events.bulk import counting_word, refuse_own, same_cta, update
 from memcheck.events.draft import NO_TAINT, Building, Step, Taint
 from memcheck.events.structure import Kind
@@ -73,9 +73,8 @@ def reduce(step: Step) -> None:
 def _released(step: Step, operand: Address, total: int) -> Value:
     """The address of an access to global memory, checked."""
     address = generic_address(step, operand, Space.GLOBAL)
-    event = len(step.draft.events)
-    for condition, rule, message in check_address(step, operand, address, total, Space.GLOBAL, Proxy.GENERIC, True):
-        step.misuse(condition, rule, event, message)
+    faults = check_address(step, operand, address, total, Space.GLOBAL, Proxy.GENERIC, True)
+    tell(step, faults, len(step.draft.events))
     return address
 
 
@@ -86,9 +85,7 @@ def _counted(step: Step, operand: Address, total: int, mbarrier: Address, space:
     event = len(step.draft.events)
     if not address.is_const:
         raise arithmetic.unsupported(step.instruction, "an asynchronous access whose address depends on a read")
-    within = Space.SHARED_CLUSTER
-    for condition, rule, message in check_address(step, operand, address, total, within, Proxy.GENERIC, True):
-        step.misuse(condition, rule, event, message)
+    tell(step, check_address(step, operand, address, total, Space.SHARED_CLUSTER, Proxy.GENERIC, True), event)
     same_cta(step, address.payload, word)
     return address, word
 

@@ -7,7 +7,7 @@ Both instructions access the 128 bytes through the generic proxy. One thread of 
 from __future__ import annotations
 
 from memcheck.errors import UnsupportedError
-from memcheck.events.access import check_address, generic_address
+from memcheck.events.addresses import check_address, generic_address, tell
 from memcheck.events.arithmetic import unsupported
 from memcheck.events.draft import Step, access_tags, fence_tags
 from memcheck.events.structure import Kind
@@ -105,9 +105,7 @@ def copy(step: Step) -> None:
 def map_address(step: Step, operand: Address, space: Space, writes: bool) -> Value:
     """The generic address of a map that is accessed through the generic proxy, checked."""
     address = generic_address(step, operand, space)
-    event = len(step.draft.events)
-    for condition, rule, message in check_address(step, operand, address, SIZE, space, Proxy.GENERIC, writes):
-        step.misuse(condition, rule, event, message)
+    tell(step, check_address(step, operand, address, SIZE, space, Proxy.GENERIC, writes), len(step.draft.events))
     return address
 
 

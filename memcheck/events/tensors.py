@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 from memcheck.errors import MemcheckError, UnsupportedError
 from memcheck.events import arithmetic, bulk, operations, pieces
-from memcheck.events.access import MISALIGNED, OUTSIDE, check_address, generic_address, more_alignment
+from memcheck.events.addresses import (
+    MISALIGNED,
+    OUTSIDE,
+    check_address,
+    generic_address,
+    more_alignment,
+    placed,
+    tell,
+)
 from memcheck.events.bulk import Target
 from memcheck.events.draft import Building, Step, is_multimem
 from memcheck.events.memory import Region
@@ -170,11 +178,8 @@ def _descriptor(step: Step, operation: Building, operand: Address) -> int:
         raise arithmetic.unsupported(step.instruction, "a tensor map at an address that depends on a read")
     event = len(step.draft.events)
     true = step.values.true
-    for condition, rule, message in check_address(
-        step, operand, address, SIZE, Space.GENERIC, Proxy.GENERIC, writes=False
-    ):
-        if rule != MISALIGNED:
-            step.misuse(condition, rule, event, message or None)
+    faults = check_address(step, operand, address, SIZE, Space.GENERIC, Proxy.GENERIC, writes=False)
+    tell(step, placed(faults), event)
     if address.payload % MAP_ALIGNMENT:
         message = f"a tensor map is aligned to {MAP_ALIGNMENT} bytes{more_alignment(step, address, MAP_ALIGNMENT)}"
         step.misuse(true, MISALIGNED, event, message)
@@ -297,22 +302,18 @@ def _inside(step: Step, descriptor: int, box: Box, operand: Address, space: Spac
         return True
     memory, true = step.draft.memory, step.values.true
     address = generic_address(step, operand, space)
-    fits = True
-    for _, rule, message in check_address(
-        step, operand, address, box.extent, space, Proxy.GENERIC, writes=not box.request.store
-    ):
-        if rule != MISALIGNED:
-            step.misuse(true, rule, descriptor, message or None)
-            fits = False
+    writes = not box.request.store
+    faults = list(placed(check_address(step, operand, address, box.extent, space, Proxy.GENERIC, writes)))
+    tell(step, (fault._replace(condition=true) for fault in faults), descriptor)
     for copy in box.copies:
         if copy.address is None or _global(step, memory.region(copy.address, copy.size)):
             continue
         base = memory.region(box.map.base, 1)
         where = "of no variable" if base is None else f"of {base.variable}, which has {base.size}"
         reached = copy.address + copy.size - 1 - (0 if base is None else base.base)
-        step.misuse(true, OUTSIDE, descriptor, f"the box reaches byte {reached} {where}")
+        step.misuse(true, OUTSIDE, descriptor, f"the box reaches byte {reached} {where}", error=True)
         return False
-    return fits
+    return not faults
 
 
 def _global(step: Step, region: Region | None) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from memcheck.events import operations, pieces
-from memcheck.events.access import MISALIGNED, OUTSIDE, generic_address, more_alignment
+from memcheck.events.addresses import MISALIGNED, OUTSIDE, generic_address, more_alignment
 from memcheck.events.arithmetic import unsupported
 from memcheck.events.draft import UNKNOWN, Step
 from memcheck.events.loops import registers_read, registers_written
@@ -96,7 +96,7 @@ def _matrix(step: Step, operand: Address | Register, size: int) -> Run:
     region = step.draft.memory.region(address.payload, size)
     if region is None or region.cta != step.thread.place.cta:
         message = f"a matrix of {size} bytes at this address is not inside a shared variable of the CTA"
-        step.misuse(values.true, OUTSIDE, len(step.draft.events), message)
+        step.misuse(values.true, OUTSIDE, len(step.draft.events), message, error=True)
     return Run(address.payload, NOWHERE, size)
 
 
