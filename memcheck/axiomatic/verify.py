@@ -7,8 +7,9 @@ from dataclasses import replace
 from memcheck.axiomatic.outcome import State
 from memcheck.events.absent import absent
 from memcheck.events.execution import Execution
+from memcheck.events.valuation import base, circumstances, from_read
 from memcheck.events.vocabulary import VOCABULARY, Source
-from memcheck.events.wellformed import base, circumstances, from_read, maximal, observe, problems
+from memcheck.events.wellformed import maximal, observe, problems
 from memcheck.relations.expression import Expr, Model
 from memcheck.relations.folding import without
 from memcheck.relations.rows import pairs

@@ -11,9 +11,8 @@ from memcheck.events.value import Value
 from memcheck.language.test import Place
 from memcheck.ptx.instructions import Fence, ProxyFence, Restriction
 from memcheck.ptx.qualifiers import Scope, Space
-from memcheck.relations.rows import from_pairs
+from memcheck.relations.rows import Rows, from_pairs
 
-Rows = tuple[int, ...]
 Access = tuple[int, int]
 """A virtual address and a size."""
 

@@ -8,7 +8,7 @@ from memcheck.axiomatic import encoding, verify
 from memcheck.axiomatic.solve import solve
 from memcheck.events.absent import absent
 from memcheck.events.structure import Structure
-from memcheck.events.wellformed import base
+from memcheck.events.valuation import base
 from memcheck.models import NAMES as MODELS
 from memcheck.relations.expression import Model
 from tests.engines.suite import NAMES, model, share, structure

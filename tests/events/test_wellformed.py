@@ -6,8 +6,9 @@ import pytest
 
 from memcheck.events.execution import Execution
 from memcheck.events.unfold import unfold
+from memcheck.events.valuation import base, from_read
 from memcheck.events.vocabulary import VOCABULARY
-from memcheck.events.wellformed import base, from_read, maximal, observe, problems
+from memcheck.events.wellformed import maximal, observe, problems
 from memcheck.ptx.qualifiers import Scope, Sem
 from tests.events.building import at, bar, bra, build, fence, ld, st, var
 
