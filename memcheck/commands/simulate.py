@@ -29,9 +29,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=shared.natural, metavar="N", help="N random runs, instead of all that there are")
     parser.add_argument("--seed", type=shared.natural, default=0, metavar="S", help="of the random runs (default 0)")
     parser.add_argument(
-        "--trace", metavar="STATE", help="the shortest run to a final state, such as 'P1:r0=1,P1:r1=0', step by step"
+        "--trace",
+        metavar="STATE",
+        help="the shortest run to a final state, such as 'P1:r0=1,P1:r1=0', to deadlock or to undefined",
     )
     parser.add_argument("--steps", action="store_true", help="with --trace: one step at each Enter, q to end")
+    parser.add_argument(
+        "--scheduling",
+        choices=("independent", "stack"),
+        default="independent",
+        help="of a warp's lanes: independent, or on a stack as before Volta (default independent)",
+    )
     parser.add_argument(
         "--budget", type=shared.natural, default=200_000, metavar="N", help="states to tell apart (default 200000)"
     )
@@ -84,7 +92,7 @@ class _Telling:
 
         try:
             test = self.case.parse()
-            machine = Machine(test)
+            machine = Machine(test, self.options.scheduling)
             if self.options.trace is not None:
                 return self._trace(test, machine)
             return self._states(machine)
@@ -103,10 +111,12 @@ class _Telling:
         options = self.options
         found: Simulation
         if options.runs is None:
-            found = explored(machine.test, explore(machine, options.budget, options.timeout), options.timeout)
+            found = explored(machine, explore(machine, options.budget, options.timeout), options.timeout)
         else:
-            drawn = runs(machine.test, options.runs, options.seed, seconds=options.timeout)
-            found = ran(machine.test, drawn, options.runs, options.seed)
+            drawn = runs(
+                machine.test, options.runs, options.seed, scheduling=options.scheduling, seconds=options.timeout
+            )
+            found = ran(machine, drawn, options.runs, options.seed)
         if options.json:
             sys.stdout.write(simulation_json(found))
         else:
@@ -116,21 +126,37 @@ class _Telling:
         return _Answer(0 if done else 3, found.interrupted)
 
     def _trace(self, test: Test, machine: Machine) -> _Answer:
-        from memcheck.machine.explore import explore, shortest
-        from memcheck.machine.trace import told
-        from memcheck.render.simulation import not_reached, state_wanted, trace_json, trace_lines
+        from memcheck.machine.explore import explore, run_to_hang, shortest, shortest_to_trap
+        from memcheck.machine.trace import standing, told
+        from memcheck.render.simulation import (
+            DEADLOCK,
+            UNDEFINED,
+            left_lines,
+            not_reached,
+            state_wanted,
+            trace_json,
+            trace_lines,
+        )  # fmt: skip
 
         options = self.options
         wanted = state_wanted(test, options.trace)
-        run = shortest(machine, wanted.matches, options.budget, options.timeout)
+        limits = options.budget, options.timeout
+        if wanted.ending == DEADLOCK:
+            run = run_to_hang(machine, *limits)
+        elif wanted.ending == UNDEFINED:
+            run = shortest_to_trap(machine, *limits)
+        else:
+            run = shortest(machine, wanted.matches, *limits)
         if run is not None:
             steps = told(machine, run)
+            left = tuple(standing(machine, run[-1][1] if run else machine.initial()))
             if options.json:
                 sys.stdout.write(trace_json(test, wanted, steps))
             elif options.steps:
-                return self._walk(test, steps)
+                self._walk(test, steps)
+                self._write(left_lines(wanted, left, self._room()))
             else:
-                self._write(trace_lines(test, wanted, steps, self._room()))
+                self._write(trace_lines(test, wanted, steps, left, self._room()))
             return _Answer(0)
         found = explore(machine, options.budget, options.timeout)
         if options.json:
@@ -139,7 +165,7 @@ class _Telling:
             self._write(not_reached(test, wanted, found, self._room()))
         return _Answer(1 if found.complete else 3, found.interrupted)
 
-    def _walk(self, test: Test, steps: tuple[TraceStep, ...]) -> _Answer:
+    def _walk(self, test: Test, steps: tuple[TraceStep, ...]) -> None:
         """Prints a step, waits for a line; at the end of the input the rest follows."""
         from memcheck.render.trace import trace_head, trace_row, widths
 
@@ -153,8 +179,7 @@ class _Telling:
                 line = sys.stdin.readline()
                 asking = bool(line)
                 if line.strip().lower() in ("q", "quit"):
-                    return _Answer(0)
-        return _Answer(0)
+                    return
 
     def _room(self) -> int:
         from memcheck.render.ink import width

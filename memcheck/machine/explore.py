@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memcheck.language.test import Test
@@ -13,6 +13,7 @@ from memcheck.machine.machine import Machine
 from memcheck.machine.operations import Move
 from memcheck.machine.reduction import Reduction
 from memcheck.machine.state import State
+from memcheck.machine.warps import INDEPENDENT
 
 Outcome = tuple[int, ...]
 """Values of what the test observes, in its order."""
@@ -65,10 +66,10 @@ def simulate(
     *,
     budget_states: int = STATES,
     seconds: float = SECONDS,
-    options: Iterable[str] = (),
+    scheduling: str | None = INDEPENDENT,
 ) -> Reached:
     """Every final state that the machine reaches, within a budget."""
-    return explore(Machine(test, options), budget_states, seconds)
+    return explore(Machine(test, scheduling), budget_states, seconds)
 
 
 def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECONDS, reduces: bool = True) -> Reached:
@@ -117,22 +118,22 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
                     break
     except KeyboardInterrupt:
         complete, interrupted = False, True
-    hangs = complete and _cannot_end(before, finals)
+    hangs = complete and not all(_leading(before, finals))
     return Reached(frozenset(outcomes), complete, hangs, traps, steps, len(number), interrupted)
 
 
-def _cannot_end(before: list[list[int]], finals: list[int]) -> bool:
-    """Whether from some state none of the final ones is reached."""
-    ends = bytearray(len(before))
-    pending = list(finals)
+def _leading(before: Sequence[Sequence[int]], goals: Iterable[int]) -> bytearray:
+    """For each state whether one of the goals is reached from it, over steps given from their ends."""
+    found = bytearray(len(before))
+    pending = list(goals)
     for one in pending:
-        ends[one] = 1
+        found[one] = 1
     while pending:
         for earlier in before[pending.pop()]:
-            if not ends[earlier]:
-                ends[earlier] = 1
+            if not found[earlier]:
+                found[earlier] = 1
                 pending.append(earlier)
-    return not all(ends)
+    return found
 
 
 def runs(
@@ -140,7 +141,7 @@ def runs(
     n: int,
     seed: int = 0,
     *,
-    options: Iterable[str] = (),
+    scheduling: str | None = INDEPENDENT,
     steps: int = STEPS,
     seconds: float | None = None,
 ) -> Runs:
@@ -148,7 +149,7 @@ def runs(
 
     Each run has moods of its own: how likely each unit and thread is to go on, so that some stay far behind.
     """
-    walk = _Walk(Machine(test, options), seed)
+    walk = _Walk(Machine(test, scheduling), seed)
     found = Runs()
     deadline = None if seconds is None else time.process_time() + seconds
     try:
@@ -247,30 +248,86 @@ def shortest(
     seconds: float = SECONDS,
 ) -> Run | None:
     """A shortest run to a final state, or to one that is wanted; None where the budget reaches none."""
-    deadline = time.process_time() + seconds
     wants = wanted if callable(wanted) else lambda outcome: outcome == wanted
-    start = machine.initial()
-    parents: dict[State, tuple[State, Move] | None] = {start: None}
-    pending = deque([start])
-    while pending and len(parents) <= budget_states and time.process_time() <= deadline:
-        state = pending.popleft()
-        if machine.final(state):
-            if machine.kept(state) and wants(machine.outcome(state)):
-                return _path(parents, state)
+
+    def ends(state: State) -> bool:
+        return machine.final(state) and machine.kept(state) and wants(machine.outcome(state))
+
+    return _Breadth(machine, budget_states, seconds).run(ends)
+
+
+def shortest_to_trap(machine: Machine, budget_states: int = STATES, seconds: float = SECONDS) -> Run | None:
+    """A shortest run into undefined behaviour; None where the budget reaches none."""
+    return _Breadth(machine, budget_states, seconds).run(machine.trapped)
+
+
+def run_to_hang(machine: Machine, budget_states: int = STATES, seconds: float = SECONDS) -> Run | None:
+    """A run to where only the same states come again, none of them final, or none at all.
+
+    None where there is no such state, or the budget did not suffice.
+    """
+    search = _Breadth(machine, budget_states, seconds)
+    search.run(lambda _state: False)
+    if not search.complete:
+        return None
+    states = list(search.parents)
+    number = {state: index for index, state in enumerate(states)}
+    after: list[list[int]] = [[] for _ in states]
+    before: list[list[int]] = [[] for _ in states]
+    finals = []
+    for index, state in enumerate(states):
+        if machine.final(state) or machine.trapped(state):
+            finals.append(index)
             continue
         for move in machine.moves(state):
-            after = move.act(state, *move.arguments)
-            if after not in parents:
-                parents[after] = state, move
-                pending.append(after)
+            following = number[move.act(state, *move.arguments)]
+            after[index].append(following)
+            before[following].append(index)
+    ends = _leading(before, finals)
+    here = next((index for index in range(len(states)) if not ends[index]), None)
+    while here is not None:
+        around, back = _leading(after, [here]), _leading(before, [here])
+        gone = next((index for index in range(len(states)) if around[index] and not back[index]), None)
+        if gone is None:
+            return search.path(states[around.index(1)])
+        here = gone
     return None
 
 
-def _path(parents: Mapping[State, tuple[State, Move] | None], state: State) -> Run:
-    steps: Run = []
-    parent = parents[state]
-    while parent is not None:
-        steps.append((parent[1], state))
-        state = parent[0]
-        parent = parents[state]
-    return steps[::-1]
+class _Breadth:
+    """States in the order of how many steps lead to them, each with the step that did. `complete`: that is all."""
+
+    def __init__(self, machine: Machine, budget_states: int, seconds: float) -> None:
+        self.machine = machine
+        self.budget = budget_states
+        self.deadline = time.process_time() + seconds
+        self.parents: dict[State, tuple[State, Move] | None] = {machine.initial(): None}
+        self.complete = False
+
+    def run(self, goal: Callable[[State], bool]) -> Run | None:
+        """The steps to the first state that is a goal."""
+        machine, parents = self.machine, self.parents
+        pending = deque(parents)
+        while pending and len(parents) <= self.budget and time.process_time() <= self.deadline:
+            state = pending.popleft()
+            if goal(state):
+                return self.path(state)
+            if machine.final(state):
+                continue
+            for move in machine.moves(state):
+                after = move.act(state, *move.arguments)
+                if after not in parents:
+                    parents[after] = state, move
+                    pending.append(after)
+        self.complete = not pending
+        return None
+
+    def path(self, state: State) -> Run:
+        """The steps to a state."""
+        steps: Run = []
+        parent = self.parents[state]
+        while parent is not None:
+            steps.append((parent[1], state))
+            state = parent[0]
+            parent = self.parents[state]
+        return steps[::-1]

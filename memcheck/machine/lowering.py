@@ -132,7 +132,7 @@ class Lowering:
         if instruction.guard is not None:
             register = instruction.guard.register
             number = self.number(register.name, register.width)
-            operation.guard = number, instruction.guard.negated
+            operation.guarded(number, instruction.guard.negated)
             self.needs.add(number)
         operation.needs = tuple(sorted(self.needs))
         self.needs = set()
@@ -147,8 +147,11 @@ def lower(
 ) -> tuple[dict[int, int], int]:
     """Lowers a body; gives where each instruction's operations begin, and where the last end."""
     starts: dict[int, int] = {}
+    warps = lowering.machine.warps
     for index, instruction in enumerate(body):
         starts[index] = len(lowering.operations)
+        if warps is not None:
+            warps.before(lowering, index)
         found = table.get(type(instruction))
         if found is None:
             message = f"the machine does not execute this instruction yet: {instruction.text}"

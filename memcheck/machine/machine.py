@@ -19,6 +19,7 @@ from memcheck.machine.registers import End
 from memcheck.machine.stamps import StampedMemory
 from memcheck.machine.state import ENDED, RUNNING, State, Thread
 from memcheck.machine.units import Unit
+from memcheck.machine.warps import INDEPENDENT, Warps
 from memcheck.machine.windows import SHARED_SPACES
 from memcheck.ptx.asynchronous import GridDependency
 from memcheck.ptx.instructions import Instruction
@@ -31,13 +32,16 @@ _LONG = 10_000
 
 
 class Machine:
-    """`options`: none so far. UnsupportedError for a test with an instruction that no unit has."""
+    """`scheduling` of the lanes of a warp, one of SCHEDULINGS; None: nothing holds them together.
 
-    def __init__(self, test: Test, options: Iterable[str] = ()) -> None:
+    UnsupportedError for a test with an instruction that no unit has.
+    """
+
+    def __init__(self, test: Test, scheduling: str | None = INDEPENDENT) -> None:
         from memcheck.machine.parts import LOWERINGS, SIZES, UNITS, word
 
         self.test = test
-        self.options = frozenset(options)
+        self.scheduling = scheduling
         self.levels = Levels(test)
         self.layout: Layout = lay_out(test, widest(test, SIZES), word)
         self.memory = Memory(self.levels, self.layout)
@@ -48,6 +52,7 @@ class Machine:
             if unit is not None:
                 unit.number = len(self.units)
                 self.units.append(unit)
+        self.warps = next((unit for unit in self.units if isinstance(unit, Warps)), None)
         self._lowered = [self._lower(index, LOWERINGS) for index in range(len(test.threads))]
         self.code: tuple[tuple[Operation, ...], ...] = tuple(code for code, _, _ in self._lowered)
         self.numbers = tuple(numbers for _, numbers, _ in self._lowered)

@@ -50,6 +50,10 @@ class Operation:
     falls_through = True
     """Whether the next operation can follow."""
 
+    def guarded(self, register: int, negated: bool) -> None:
+        """It is done only where a predicate says so; else the thread goes on behind it."""
+        self.guard = register, negated
+
     def start(self, machine: Machine, state: State, thread: int) -> State | None:
         """The state after the operation has started, `pc` moved on; None where it has to wait.
 

@@ -12,10 +12,13 @@ from collections.abc import Callable
 from memcheck.language.test import Variable, VariableKind
 from memcheck.machine import asynchronous as later
 from memcheck.machine import barriers, clusters, collectives, grids, instructions, mbarriers, registers, staleness
+from memcheck.machine.convergence import Convergence
 from memcheck.machine.instructions import Sizes
 from memcheck.machine.lowering import Lower
 from memcheck.machine.machine import Machine
+from memcheck.machine.stack import Stack
 from memcheck.machine.units import Unit
+from memcheck.machine.warps import INDEPENDENT, STACK
 from memcheck.ptx import asynchronous
 from memcheck.ptx import instructions as ptx
 
@@ -43,11 +46,19 @@ SIZES: dict[type[ptx.Instruction], Sizes] = {
     **later.SIZES,
 }
 
+
+def warps(machine: Machine) -> Unit | None:
+    """How the lanes of a warp go on, for a test in which they could part."""
+    unit = {INDEPENDENT: Convergence, STACK: Stack}[machine.scheduling](machine) if machine.scheduling else None
+    return unit if unit is not None and unit.matters else None
+
+
 UNITS: list[Callable[[Machine], Unit | None]] = [
     barriers.barriers,
     clusters.cluster_barriers,
     collectives.collectives,
     grids.grids,
+    warps,
     later.engine,
     staleness.early,
 ]

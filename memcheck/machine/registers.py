@@ -101,8 +101,10 @@ def branch(lowering: Lowering, instruction: Instruction) -> None:
 
     jump = Jump(taken)
     jump.falls_through = taken is not None or instruction.guard is not None
-    lowering.jumps.append((jump, instruction.target))
+    if lowering.machine.warps is not None:
+        jump = lowering.machine.warps.branch(lowering.thread, instruction, jump)
     lowering.add(jump, instruction)
+    lowering.jumps.append((jump, instruction.target))
 
 
 def compute(lowering: Lowering, instruction: Instruction) -> None:

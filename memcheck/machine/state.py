@@ -66,6 +66,11 @@ class Thread(NamedTuple):
         """The thread with other registers and another window."""
         return Thread(self.pc, registers, window, self.mode, self.released, self.seen)
 
+    def holding(self, number: int, value: int) -> Thread:
+        """The thread with another value in a register."""
+        registers = (*self.registers[:number], value, *self.registers[number + 1 :])
+        return self.having(registers, self.window)
+
 
 class Held(NamedTuple):
     """A write that has reached a level and not the one above; with no location the marker of a release.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memcheck.language.test import MemoryTerm, Test, VariableKind
@@ -11,7 +11,8 @@ from memcheck.machine.explore import STATES, Outcome, Run, shortest
 from memcheck.machine.machine import Machine
 from memcheck.machine.mbarriers import Word
 from memcheck.machine.operations import Move
-from memcheck.machine.state import WAITING, State
+from memcheck.machine.state import ENDED, WAITING, State
+from memcheck.machine.warps import INDEPENDENT
 
 DECIMAL = 1 << 16
 """Numbers from here on are told in hexadecimal."""
@@ -31,10 +32,10 @@ class TraceStep(NamedTuple):
 
 
 def trace(
-    test: Test, state: Outcome, *, options: Iterable[str] = (), budget_states: int = STATES
+    test: Test, state: Outcome, *, scheduling: str | None = INDEPENDENT, budget_states: int = STATES
 ) -> tuple[TraceStep, ...] | None:
     """The shortest run of a test that ends in a final state; None where the budget does not reach it."""
-    machine = Machine(test, options)
+    machine = Machine(test, scheduling)
     run = shortest(machine, state, budget_states)
     return None if run is None else told(machine, run)
 
@@ -65,6 +66,8 @@ def _begun(machine: Machine, state: State) -> Iterator[str]:
             accesses = "access" if number == 1 else "accesses"
             yield f"{machine.test.threads[index].name} has issued {number} {accesses}"
         yield from _waiting(machine, state, index)
+    if machine.warps is not None:
+        yield from (f"{name}: {words}" for name, words in machine.warps.shown(state).items())
 
 
 def _waiting(machine: Machine, state: State, index: int) -> Iterator[str]:
@@ -72,6 +75,14 @@ def _waiting(machine: Machine, state: State, index: int) -> Iterator[str]:
     here = state.threads[index]
     if here.mode == WAITING:
         yield f"{machine.test.threads[index].name} waits at `{machine.code[index][here.pc].text}`"
+
+
+def standing(machine: Machine, state: State) -> Iterator[str]:
+    """Where the threads are that have not exited."""
+    for index, here in enumerate(state.threads):
+        if here.mode != ENDED:
+            text = machine.code[index][here.pc].text
+            yield f"{machine.test.threads[index].name} is at " + (f"`{text}`" if text else "its end")
 
 
 def _is_stale(machine: Machine, before: State, after: State, thread: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memcheck.axiomatic.outcome import State
@@ -11,7 +11,9 @@ from memcheck.errors import MemcheckError
 from memcheck.language.condition import satisfies
 from memcheck.language.test import Observable, RegisterTerm, Test
 from memcheck.machine.explore import Reached, Runs
+from memcheck.machine.machine import Machine
 from memcheck.machine.trace import TraceStep
+from memcheck.machine.warps import INDEPENDENT, STACK
 from memcheck.render.ink import Line, wrap
 from memcheck.render.jsonlines import SCHEMA
 from memcheck.render.sentence import count
@@ -38,13 +40,15 @@ class Simulation:
     unended: int = 0
     interrupted: bool = False
     limit: str = ""
+    scheduling: str | None = INDEPENDENT
 
 
-def explored(test: Test, found: Reached, seconds: float) -> Simulation:
+def explored(machine: Machine, found: Reached, seconds: float) -> Simulation:
     """Of a search through all runs."""
     limit = "it was interrupted" if found.interrupted else "" if found.complete else _limit(found, seconds)
     return Simulation(
-        test=test,
+        test=machine.test,
+        scheduling=machine.scheduling,
         counts=dict.fromkeys(sorted(found.states), 0),
         complete=found.complete,
         hangs=int(found.hangs),
@@ -60,11 +64,12 @@ def _limit(found: Reached, seconds: float) -> str:
     return f"{seconds:g} s (--timeout) or {count(found.visited, 'state')} of the machine (--budget) were not enough"
 
 
-def ran(test: Test, found: Runs, wanted: int, seed: int) -> Simulation:
+def ran(machine: Machine, found: Runs, wanted: int, seed: int) -> Simulation:
     """Of random runs."""
     drawn = sum(found.states.values()) + found.hangs + found.traps + found.unended + found.filtered
     return Simulation(
-        test=test,
+        test=machine.test,
+        scheduling=machine.scheduling,
         counts=dict(sorted(found.states.items())),
         complete=False,
         hangs=found.hangs,
@@ -114,6 +119,10 @@ def _certainty(found: Simulation, room: int) -> list[Line]:
     elif found.complete:
         sign = [("✓ ", "good")]
         text = f"{number}, and no others: every run was explored ({count(found.visited, 'state')} of the machine)."
+        if found.scheduling == STACK:
+            text += " Lanes of a warp were scheduled on a stack, as before Volta."
+        if not found.counts:
+            sign = [("✗ ", "bad")]
     else:
         sign = [("? ", "doubt")]
         text = f"{number} so far, and perhaps others: {found.limit}. --runs N draws runs at random."
@@ -161,12 +170,18 @@ def width(test: Test, term: Observable) -> int:
 # ---- one state
 
 
+DEADLOCK, UNDEFINED = "deadlock", "undefined"
+ENDINGS = {DEADLOCK: "a state from which no run ends", UNDEFINED: "undefined behaviour"}
+"""What `--trace` finds beside final states."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Values of some of what a test observes; `text` as it is told."""
+    """Values of some of what a test observes, or another `ending` of a run; `text` as it is told."""
 
     text: str
     positions: Mapping[int, int]
+    ending: str = "state"
 
     def matches(self, state: State) -> bool:
         """Whether a final state has these values."""
@@ -174,13 +189,18 @@ class Wanted:
 
 
 def state_wanted(test: Test, text: str) -> Wanted:
-    """`P1:r0=1,x=2`; MemcheckError for a name that the test does not observe or for what is no number."""
+    """`P1:r0=1,x=2`, or one of ENDINGS; MemcheckError for what the test does not observe or is no number."""
+    if text.strip() in ENDINGS:
+        return Wanted(ENDINGS[text.strip()], {}, text.strip())
     names = keys(test)
     positions: dict[int, int] = {}
     for part in filter(None, (piece.strip(" ;{}") for piece in text.replace(";", ",").split(","))):
         name, equals, digits = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise MemcheckError(f"--trace: `{part}` is no value; write NAME=NUMBER, such as {_example(names)}")
+            raise MemcheckError(
+                f"--trace: `{part}` is no value; write NAME=NUMBER, such as {_example(names)},"
+                f" or {' or '.join(ENDINGS)}"
+            )
         if name.replace("%", "") not in names:
             known = ", ".join(names) or "nothing"
             raise MemcheckError(
@@ -201,11 +221,21 @@ def _example(names: Sequence[str]) -> str:
     return "'" + ",".join(f"{name}=1" for name in names[:2]) + "'"
 
 
-def trace_lines(test: Test, wanted: Wanted, steps: Sequence[TraceStep], room: int) -> list[Line]:
-    """The run as a table under what it leads to."""
+def trace_lines(
+    test: Test, wanted: Wanted, steps: Sequence[TraceStep], standing: Iterable[str], room: int
+) -> list[Line]:
+    """The run as a table under what it leads to; where it never ends, the threads that are `standing` somewhere."""
     title: Line = [(test.name, "title")]
-    text = f"A shortest run to {wanted.text}: {count(len(steps) - 1, 'step')}."
-    return [title, *wrap(text, room, []), [], *trace_table(steps, room)]
+    run = "A run" if wanted.ending == DEADLOCK else "A shortest run"
+    text = f"{run} to {wanted.text}: {count(len(steps) - 1, 'step')}."
+    return [title, *wrap(text, room, []), [], *trace_table(steps, room), *left_lines(wanted, standing, room)]
+
+
+def left_lines(wanted: Wanted, standing: Iterable[str], room: int) -> list[Line]:
+    """Which threads a deadlock leaves."""
+    if wanted.ending != DEADLOCK:
+        return []
+    return [[], *wrap(f"From here on no run ends: {', '.join(standing)}.", room, [("⚑ ", "flag")])]
 
 
 def not_reached(test: Test, wanted: Wanted, found: Reached, room: int) -> list[Line]:
@@ -235,6 +265,7 @@ def simulation_json(found: Simulation) -> str:
         "states": [dict(zip(names, state, strict=True)) for state in found.counts],
         "counts": None if found.drawn is None else list(found.counts.values()),
         "complete": found.complete,
+        "scheduling": found.scheduling,
         "hangs": found.hangs if found.drawn is not None else bool(found.hangs),
         "traps": found.traps if found.drawn is not None else bool(found.traps),
         "runs": found.drawn,
@@ -253,6 +284,7 @@ def trace_json(test: Test, wanted: Wanted, steps: Sequence[TraceStep] | None, co
         "schema": SCHEMA,
         "file": test.source.name,
         "test": test.name,
+        "ending": wanted.ending,
         "state": {names[position]: number for position, number in wanted.positions.items()},
         "reached": steps is not None,
         "complete": complete or steps is not None,
