@@ -156,7 +156,7 @@ class _Comparison:
         found = []
         try:
             for axiom in model.axioms:
-                others = replace(model, axioms=tuple(one for one in model.axioms if one is not axiom))
+                others = replace(model, axioms=tuple(one for one in model.axioms if one is not axiom), interchange=None)
                 if next(self._allows(others, [state])):
                     found.append(axiom.name)
         except OutOfTimeError:

@@ -7,6 +7,7 @@ from memcheck.axiomatic.axioms import AxiomEncoder, FlagLiteral
 from memcheck.axiomatic.base import Base
 from memcheck.axiomatic.clauses import FALSE, TRUE, Clauses
 from memcheck.axiomatic.generations import Generations
+from memcheck.axiomatic.interchange import Interchange
 from memcheck.axiomatic.outcome import VOIDING
 from memcheck.axiomatic.plan import plan_of
 from memcheck.axiomatic.reads import Reads
@@ -58,6 +59,8 @@ class Encoding:
         self.axioms.require_all(model)
         self.coherence = self.relations.node(model.coherence)
         self.finals = Finals(self.base, self.relations, self.coherence)
+        if model.interchange is not None:
+            Interchange(self.reads, self.relations, self.relations.node(model.interchange), space.n).require()
         if not tearing:
             self._forbid_torn_reads()
         self.flags: list[FlagLiteral] = []

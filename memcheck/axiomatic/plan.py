@@ -96,4 +96,6 @@ def plan_of(model: Model) -> Plan:
     for axiom in (*model.axioms, *model.flags):
         plan.position(axiom.expr)
     plan.position(model.coherence)
+    if model.interchange is not None:
+        plan.position(model.interchange)
     return plan

@@ -6,6 +6,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from memcheck.cache import kept
@@ -71,7 +72,18 @@ def _parsed(path: str, text: str, options: frozenset[str], ours: bool) -> Model:
     if not ours:
         return _parse(path, text, options)
     name = "+".join([os.path.basename(path), *sorted(options)])
-    return kept(name, f"{path}\n{text}", _code(), lambda: _parse(path, text, options))
+    return kept(name, f"{path}\n{text}", _code(), lambda: _with_interchange(_parse(path, text, options), options))
+
+
+def _with_interchange(model: Model, options: frozenset[str]) -> Model:
+    """In ptx.cat operations on an mbarrier can change places where causality does not order them.
+
+    With strict-mbarrier-chain it matters which of two a wait observes through the other.
+    """
+    if model.name != "ptx" or "strict-mbarrier-chain" in options:
+        return model
+    causality = next(d.expr for d in reversed(model.definitions) if d.name == "causality")
+    return replace(model, interchange=causality)
 
 
 def _parse(path: str, text: str, options: frozenset[str]) -> Model:

@@ -152,3 +152,5 @@ class Model:
     coherence: Expr
     names: frozenset[str]
     """Vocabulary names that the text uses."""
+    interchange: Expr | None = None
+    """The order without which operations on one mbarrier can change places; None: that is not known of this text."""

@@ -30,8 +30,11 @@ def _without(model: Model, empty: frozenset[str]) -> Model:
     axioms = folding.all_of(a for a in model.axioms if a.negated or not folding.is_void(a.expr))
     flags = folding.all_of(f for f in model.flags if not f.negated or not folding.is_void(f.expr))
     coherence = folding.fold(model.coherence)
-    names = frozenset(folding.names)
-    return replace(model, definitions=(), axioms=axioms, flags=flags, shows=(), coherence=coherence, names=names)
+    interchange = None if model.interchange is None else folding.fold(model.interchange)
+    return replace(
+        model, definitions=(), axioms=axioms, flags=flags, shows=(), coherence=coherence,
+        names=frozenset(folding.names), interchange=interchange,
+    )  # fmt: skip
 
 
 class _Folding:
