@@ -48,7 +48,7 @@ def _absent(structure: Structure) -> Iterator[str]:
     if not structure.grouped:
         yield "grouped"
     if not structure.grids:
-        yield from ("grid", "launch")
+        yield from ("grid", "launch", "dependents")
     kinds = {meeting.kind for meeting in structure.rendezvous}
     yield from (name for name, of in SYNCHRONIZES.items() if not kinds & set(of))
     if not kinds & {RendezvousKind.CTA, RendezvousKind.CLUSTER}:

@@ -272,12 +272,17 @@ def _grid(structure: Structure) -> Rows:
 
 
 def _launch(structure: Structure) -> Rows:
+    launches = program_set(structure, "LAUNCH")
+    return tuple(row if launches >> index & 1 else 0 for index, row in enumerate(_dependents(structure)))
+
+
+def _dependents(structure: Structure) -> Rows:
     rows = [0] * len(structure.events)
-    launches, masks = program_set(structure, "LAUNCH"), _by_thread(structure)
+    masks = _by_thread(structure)
     for order in structure.grids:
         later = sum(masks.get(t, 0) for t in order.after)
         for event in structure.events:
-            if order.programmatic and launches >> event.index & 1 and event.thread in order.before:
+            if order.programmatic and event.thread in order.before:
                 rows[event.index] |= later
     return tuple(rows)
 
@@ -353,6 +358,7 @@ _RELATIONS: dict[str, Callable[[Structure], Rows]] = {
     "complete": _complete,
     "grid": _grid,
     "launch": _launch,
+    "dependents": _dependents,
     "addr": _addr,
     "data": _data,
     "ctrl": _ctrl,

@@ -111,6 +111,7 @@ VOCABULARY: dict[str, Name] = {
         "all events of a grid to the griddepcontrol.wait of a dependent one",
     ),
     "launch": Name(_REL, _P, "griddepcontrol.launch_dependents to the events of the dependent grids"),
+    "dependents": Name(_REL, _P, "events of a grid to those of the grids that depend on it programmatically"),
     "covers": Name(_REL, _A, "a fence to the memory operations on objects that it is for: of its space, of its bytes"),
     "home": Name(_REL, _A, "REMOTE operations to the events in program order of threads of the CTA that has the bytes"),
     "addr": Name(_REL, _P, "syntactic address dependency, from a read"),

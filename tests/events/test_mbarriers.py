@@ -181,6 +181,9 @@ P2 @ grid 2 { ld.global.u32 r0, [x]; griddepcontrol.wait; ld.global.u32 r1, [x];
         (1, 3), (1, 4), (2, 3), (2, 4), (1, 6), (2, 6), (3, 6), (4, 6),
     }  # fmt: skip
     assert set(pairs(program_relation(found, "launch"))) == {(4, 5), (4, 6), (4, 7), (2, 5), (2, 6), (2, 7)}
+    assert set(pairs(program_relation(found, "dependents"))) == {
+        (one, two) for one in (1, 2, 3, 4) for two in (5, 6, 7)
+    }
     assert [(p.thread, p.before, p.threads) for p in found.blocking] == [(1, 3, (0,)), (2, 7, (1,))]
 
 
