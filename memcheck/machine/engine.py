@@ -12,13 +12,14 @@ caches of the issuing SM when a group completes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from memcheck.machine import mbarriers
 from memcheck.machine.commands import MAP, Command, Flight, Notice, Order, Piece, Transfer
 from memcheck.machine.footprints import Footprints
 from memcheck.machine.levels import ALONE
+from memcheck.machine.memory import Reading
 from memcheck.machine.opened import Opening
 from memcheck.machine.operations import Move
 from memcheck.machine.staleness import mark, refresh
@@ -42,8 +43,9 @@ class Engine(Unit):
         self.opening = Opening(machine, self.places)
         alive, memory = machine.memory.alive, machine.memory
         memory.alive = lambda state, sm: alive(state, sm) | self._reads(state, sm)
-        self._store = memory.write
+        self._store, self._update = memory.write, memory.update
         memory.write = self._noted  # type: ignore[method-assign]
+        memory.update = self._updated  # type: ignore[method-assign]
 
     def _noted(
         self, state: State, thread: int, location: Location, value: int, strong: bool,
@@ -51,6 +53,13 @@ class Engine(Unit):
     ) -> State:  # fmt: skip
         state = self._store(state, thread, location, value, strong, level, releases)
         return self.opening.stored(state, location)
+
+    def _updated(
+        self, state: State, thread: int, location: Location, level: int, function: Callable[[int], int | None],
+        releases: bool = False, observes: bool = False,
+    ) -> list[Reading]:  # fmt: skip
+        found = self._update(state, thread, location, level, function, releases, observes)
+        return [(old, after if function(old) is None else self.opening.stored(after, location)) for old, after in found]
 
     def commands(self, state: State) -> tuple[Command, ...]:
         return cast(Flight, self.part(state)).commands

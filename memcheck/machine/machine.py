@@ -102,7 +102,7 @@ class Machine:
     def _track(self) -> None:
         """Notes which views of which lines can be stale in the cache of an SM, and takes the memory for them."""
         accesses = [(self.levels.sm[t], access) for t, code in enumerate(self.code) for access in code]
-        places = [(sm, access, self._places(access)) for sm, access in accesses if isinstance(access, Access)]
+        places = [(sm, access, self.places(access)) for sm, access in accesses if isinstance(access, Access)]
         views = {view for _, _, seen in places for view in seen}
         line_of = {view: self.layout.views[view].line for view in views}
         several = {line for line in line_of.values() if sum(other == line for other in line_of.values()) > 1}
@@ -142,7 +142,8 @@ class Machine:
         self.memory.may = self._may
         self.memory.future = self.future
 
-    def _places(self, access: Access) -> set[int]:
+    def places(self, access: Access) -> set[int]:
+        """The views that an access may go to."""
         return {access.fixed.view} if access.fixed else self._everywhere(access)
 
     def _everywhere(self, access: Access) -> set[int]:

@@ -91,25 +91,26 @@ class Early(Unit):
 
     def ready(self) -> None:
         """Only lines that weak loads and stores alone access: what is strong is coherent."""
+        machine = self.machine
         loaded: list[tuple[int, int, int]] = []
         excluded: set[int] = set()
-        for thread, code in enumerate(self.machine.code):
-            sm = self.machine.levels.sm[thread]
+        for thread, code in enumerate(machine.code):
+            sm = machine.levels.sm[thread]
             for operation in code:
                 if not isinstance(operation, Access):
                     continue
-                place = operation.fixed
-                if place is None:
-                    if isinstance(operation, mbarriers.Update | mbarriers.Wait):
-                        continue
-                    return
-                if type(operation) not in (Load, Store) or operation.level > ALONE:
-                    excluded.add(place.line)
-                elif isinstance(operation, Load) and sm in self.lines and self.machine.memory.home[place.line] == sm:
-                    loaded.append((sm, place.line, place.view))
+                if operation.fixed is None and isinstance(operation, mbarriers.Update | mbarriers.Wait):
+                    continue
+                weak = type(operation) in (Load, Store) and operation.level == ALONE
+                for view in machine.places(operation):
+                    line = machine.layout.views[view].line
+                    if not weak:
+                        excluded.add(line)
+                    elif operation.is_load and sm in self.lines and machine.memory.home[line] is not None:
+                        loaded.append((sm, line, view))
         for sm, line, view in loaded:
             if line not in excluded:
-                self.machine.memory.track(sm, view)
+                machine.memory.track(sm, view)
                 if line not in self.lines[sm]:
                     self.lines[sm].append(line)
 

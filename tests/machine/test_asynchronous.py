@@ -17,6 +17,7 @@ from memcheck.machine import Reached, simulate
 from memcheck.result import Result
 from memcheck.source import SourceFile
 from tests.engines.asynchronous import asynchronous_programs, exchanges
+from tests.machine.building import states
 
 THEMES = ("async", "decisions", "fields", "idioms")
 STRIDE = 12
@@ -103,6 +104,30 @@ def test_generated_programs_are_inside_the_model(strategy: SearchStrategy[str], 
 
     holds()
     assert told > examples // 2
+
+
+def test_a_remote_load_before_a_wait_that_acquires_nothing_may_be_early() -> None:
+    found = states(
+        "cta 0, cluster 0 { st.shared.u32 [s], 1; mapa.shared::cluster.u32 r1, m, 1; "
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r1]; barrier.cluster.arrive; barrier.cluster.wait; }",
+        "cta 1, cluster 0 { mapa.shared::cluster.u32 r1, s, 0; "
+        "W: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p0, [m], 0; @!p0 bra W; "
+        "ld.shared::cluster.u32 r0, [r1]; "
+        "barrier.cluster.arrive; barrier.cluster.wait; }",
+        variables=".shared .u32 s = 0; .shared .mbarrier m = 1;",
+        end="exists (P1:r0 = 0)",
+    )
+    assert found == {(0,), (1,)}
+
+
+def test_a_copy_may_come_under_an_atomic() -> None:
+    found = states(
+        "cta 0 { cp.async.bulk.global.shared::cta.bulk_group [x], [s], 16; }",
+        "cta 1 { atom.relaxed.gpu.global.add.u32 r0, [x], 1; }",
+        variables=".global .align 16 .u32 x[4]; .shared .align 16 .u32 s[4] = {5, 5, 5, 5};",
+        end="exists (P1:r0 = 0 /\\ x[0] = 1)",
+    )
+    assert found == {(0, 1), (0, 5), (5, 6)}
 
 
 @pytest.mark.parametrize("theme", THEMES)
