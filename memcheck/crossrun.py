@@ -20,10 +20,11 @@ from memcheck.events.unfold import unfold
 from memcheck.language.test import And, Compare, NumberTerm, Prop, Test
 from memcheck.machine.explore import STATES, Reached, explore, shortest
 from memcheck.machine.machine import Machine
+from memcheck.machine.staleness import Early
+from memcheck.machine.stamps import StampedMemory
 from memcheck.machine.trace import TraceStep, told
 from memcheck.models import load, machine_model
-from memcheck.ptx import asynchronous, tensors
-from memcheck.relations.expression import Model
+from memcheck.relations import expression
 from memcheck.result import Result
 
 if TYPE_CHECKING:
@@ -35,9 +36,12 @@ REASONS: dict[str, str] = {
     BUDGET: "the time was not enough to explore everything, or to find a reason",
     "racing-writes": "it takes racing writes that come in no order, and the machine's memory has them in one",
     "own-write": "it takes a load that finds less than its own thread, or its CTA's barrier, has seen written",
-    "thread-order": "it takes an access that does not wait for what the machine's threads wait for",
-    "write-order": "it takes writes that reach memory in another order than their threads let them go",
+    "thread-order": "it takes an access that does not wait for what the machine's threads and copies wait for",
+    "write-order": "it takes writes that reach memory in another order than the machine lets them go and finds them",
     "handed-on": "it takes a release that does not hand on all that its thread has acquired",
+    "whole-acquire": "it takes an acquire, or the start of a grid, after which a cache is still old",
+    "proxy-fence": "it takes a proxy fence that does not order what comes before and after it in its thread",
+    "far-fence": "it takes a proxy fence that does nothing for other CTAs, and the machine's are for all engines",
     UNEXPLAINED: "for no known reason",
 }
 """Why the machine does not reach a state that the model allows, in the order in which they are tried."""
@@ -45,7 +49,6 @@ REASONS: dict[str, str] = {
 SECONDS = 0.3
 """What `run` gives to the exploration, and again to the reasons."""
 
-_ASYNCHRONOUS = {asynchronous.__name__, tensors.__name__}
 PATIENCE = 5.0
 """Seconds for the story of a contradiction."""
 
@@ -120,7 +123,7 @@ class _Comparison:
             self._structure = unfold(self.result.test, self.bound, bytewise="tearing" in self.options)
         return self._structure
 
-    def _allows(self, model: Model, states: Sequence[State]) -> Iterator[bool]:
+    def _allows(self, model: expression.Model, states: Sequence[State]) -> Iterator[bool]:
         """Of each state, whether the model does."""
         if self.limits.deadline is not None and time.monotonic() > self.limits.deadline:
             raise OutOfTimeError
@@ -129,20 +132,29 @@ class _Comparison:
 
     def _explain(self, missing: dict[State, str], seconds: float) -> None:
         """Sets the reason of each state: the first axiom of the machine that forbids it, with those before it."""
-        model = machine_model(*definitions(self.result.test))
+        model = machine_model(**definitions(self.machine))
+        own = len(load("ptx").axioms)
+        names = [*(axiom.name for axiom in model.axioms[own:]), UNEXPLAINED]
         self.limits = Limits(time.monotonic() + seconds)
-        left = list(missing)
+        pending = [(list(missing), 0, len(names) - 1)]
         try:
-            for number in range(len(load("ptx").axioms), len(model.axioms)):
-                stronger = replace(model, axioms=model.axioms[: number + 1])
-                allowed = list(zip(left, self._allows(stronger, left)))
-                missing.update((state, model.axioms[number].name) for state, is_allowed in allowed if not is_allowed)
-                left = [state for state, is_allowed in allowed if is_allowed]
-                if not left:
-                    return
+            while pending:
+                states, first, last = pending.pop()
+                if first == last:
+                    missing.update(dict.fromkeys(states, names[first]))
+                    continue
+                middle = (first + last) // 2
+                added = model.axioms[own : own + middle + 1]
+                orders = [axiom for axiom in added if axiom.test is expression.Test.ACYCLIC]
+                added = tuple(axiom for axiom in added if axiom not in orders[:-1])  # each implies those before it
+                stronger = replace(model, axioms=model.axioms[:own] + added)
+                allowed = dict(zip(states, self._allows(stronger, states)))
+                for is_allowed, rest in ((False, (first, middle)), (True, (middle + 1, last))):
+                    some = [state for state in states if allowed[state] is is_allowed]
+                    if some:
+                        pending.append((some, *rest))
         except OutOfTimeError:
             return
-        missing.update(dict.fromkeys(left, UNEXPLAINED))
 
     def _refuted(self, state: State, seconds: float) -> Refutation:
         self.limits = Limits(time.monotonic() + PATIENCE)
@@ -170,34 +182,40 @@ def is_state(test: Test, state: State) -> Prop:
     return And(tuple(parts))
 
 
-@lru_cache(maxsize=64)
-def _placed(shape: tuple[bool, bool, bool, bool, bool]) -> tuple[str, str, str]:
-    several, one_cta, one_cluster, one_gpu, aliased = shape
-    if not several or (one_cta and aliased):  # what is at one address can be stale at another
-        return "0 & M", "0 & M", "0 & ext"
-    scopes = "SYS | GPU" if one_gpu else "SYS"
-    scopes += " | CLUSTER" if one_cluster and one_gpu else ""
-    scopes += " | CTA" if one_cta else ""
-    whole = f"({scopes}) \\ SHARED" if aliased else scopes
-    return whole, "M" if one_cta else "0 & M", "ext \\ scta" if one_gpu else "0 & ext"
-
-
-def definitions(test: Test) -> tuple[str, str, str]:
-    """`whole`, `direct` and `apart` of models/machine.cat for the places of a test's threads."""
+def definitions(machine: Machine) -> dict[str, str]:
+    """What models/machine.cat leaves open, for the machine of a test."""
+    test, levels = machine.test, machine.levels
     places = [thread.place for thread in test.threads]
 
-    def one(values: Sequence[int]) -> bool:
+    def one(values: Iterable[int]) -> bool:
         return len(set(values)) == 1
 
-    if any(type(i).__module__ in _ASYNCHRONOUS for thread in test.threads for i in thread.body):
-        return _placed((False, False, False, False, False))  # copies land at any time, before loads that have returned
     aliased = any(variable.aliases is not None or variable.targets for variable in test.variables.values())
+    one_gpu = one(place.gpu for place in places)
     return _placed(
-        (
-            len(places) > 1,
-            one([place.cta for place in places]),
-            one([place.cluster for place in places]),
-            one([place.gpu for place in places]),
-            aliased,
-        )
+        len(places) > 1,
+        levels.single,
+        one(place.cluster for place in places),
+        one_gpu,
+        aliased,
+        any(isinstance(unit, Early) for unit in machine.units),
+        isinstance(machine.memory, StampedMemory),
     )
+
+
+@lru_cache(maxsize=64)
+def _placed(
+    several: bool, one_cta: bool, one_cluster: bool, one_gpu: bool, aliased: bool, early: bool, exact: bool
+) -> dict[str, str]:
+    """`early`: loads of shared memory may find what is old; `exact`: acquires empty no caches."""
+    scopes = ["SYS"] if several and not (one_cta and aliased) else []  # what is at one address can be stale at another
+    if scopes and one_gpu:
+        scopes += ["GPU"] + ["CLUSTER"] * one_cluster + ["CTA"] * one_cta
+    whole = " | ".join(scopes) or "0 & M"
+    direct = "MBAR" if aliased else "M" if one_cta else "SHARED"
+    return {
+        "whole": f"({whole}) \\ SHARED" if aliased and scopes else whole,
+        "direct": f"{direct} \\ (R & WEAK & SHARED)" if early else direct,
+        "apart": "ext \\ scta" if one_gpu and scopes else "0 & ext",
+        "emptying": "0 & M" if exact else "_",
+    }

@@ -52,17 +52,17 @@ def load(name_or_path: str, options: Iterable[str] = frozenset()) -> Model:
 
 
 @lru_cache(maxsize=16)
-def machine_model(whole: str, direct: str, apart: str) -> Model:
-    """PTX with what the machine does beyond it as further axioms, for threads in certain places (see machine.cat)."""
+def machine_model(**sets: str) -> Model:
+    """PTX with what the machine does beyond it as further axioms; `sets` are what machine.cat leaves open."""
     path = os.path.join(FOLDER, "machine.cat")
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    for name, value in (("whole", whole), ("direct", direct), ("apart", apart)):
+    for name, value in sets.items():
         before, _, rest = text.partition(f"\nlet {name} = ")
         text = f"{before}\nlet {name} = {value}\n{rest.partition(chr(10))[2]}"
     with open(os.path.join(FOLDER, "ptx.cat"), encoding="utf-8") as file:
         source = f"{text}\n{file.read()}"
-    kind = format(zlib.crc32(f"{whole}/{direct}/{apart}".encode()), "08x")
+    kind = format(zlib.crc32("/".join(sets.values()).encode()), "08x")
     return kept(f"machine-{kind}.cat", source, _code(), lambda: _parse(path, text, frozenset()))
 
 

@@ -12,7 +12,8 @@ from memcheck.checker import check
 from memcheck.corpus import find
 from memcheck.crossrun import BUDGET, REASONS, UNEXPLAINED, crossrun, definitions
 from memcheck.errors import UnsupportedError
-from memcheck.machine import simulate
+from memcheck.machine.explore import explore
+from memcheck.machine.machine import Machine
 from memcheck.machine.parts import LOWERINGS
 from memcheck.models import load, machine_model
 from memcheck.ptx.instructions import Load
@@ -38,6 +39,25 @@ def test_where_both_agree_nothing_is_missing():
         ("LB+fake-data", (1, 1), "thread-order"),
         ("2+2W+rel", (1, 1), "write-order"),
         ("CoWR+weak", (2, 1), "own-write"),
+        ("ISA2+fence.rel-fence.acq-middle", (1, 1, 0), "handed-on"),
+        ("st.async.release+own-load", (0,), "own-write"),
+        ("LB+bulk-loads", (1, 1), "thread-order"),
+        ("completion-not-transitive+reader", (1,), "thread-order"),
+        ("completion-is-not-cumulative", (1,), "thread-order"),
+        ("bulk+chain", (0, 1), "write-order"),
+        ("bulk-store+atom", (5, 5), "write-order"),
+        ("defaults-cp.reduce-tensor", (1,), "write-order"),
+        ("waits-relaxed", (0,), "write-order"),
+        ("mbarrier+fresh-parity-of-consumer", (0, 0), "write-order"),
+        ("relaxed-cluster-arrive-after-bar", (0,), "write-order"),
+        ("bulk-store+full-wait+relaxed-peer", (1, 0), "whole-acquire"),
+        ("stream-order-relaxed-flag", (1, 0), "whole-acquire"),
+        ("grids+unawaited-copy", (0,), "whole-acquire"),
+        ("stream-ordered-kernels+programmatic", (0,), "whole-acquire"),
+        ("bulk-load-of-alias+no-alias", (0,), "proxy-fence"),
+        ("surface-texture+wrong-order", (0,), "proxy-fence"),
+        ("proxy-fence-one-directional-release-only", (2,), "proxy-fence"),
+        ("proxy-fence-third-cta", (1, 1, 0), "far-fence"),
     ],
 )
 def test_what_is_missing_has_its_reason(name, state, reason):
@@ -83,7 +103,7 @@ def test_what_the_machine_cannot_execute_is_said(monkeypatch):
 
 
 def test_the_reasons_are_the_axioms_of_the_machine():
-    model = machine_model("SYS | GPU", "0 & M", "ext \\ scta")
+    model = machine_model(**definitions(Machine(suite_test("LB+acq-only"))))
     added = [axiom.name for axiom in model.axioms[len(load("ptx").axioms) :]]
     assert [BUDGET, *added, UNEXPLAINED] == list(REASONS)
 
@@ -100,8 +120,9 @@ def keeps_its_axioms(names):
         for case in find(name):
             test = case.parse()
             try:
-                reached = simulate(test, seconds=1.0).states
-                result = check(test, machine_model(*definitions(test)), verify=False, timeout=20)
+                machine = Machine(test)
+                reached = explore(machine, seconds=1.0).states
+                result = check(test, machine_model(**definitions(machine)), verify=False, timeout=20)
             except UnsupportedError:
                 continue
             if not result.outside and result.complete:
@@ -110,7 +131,11 @@ def keeps_its_axioms(names):
     return told
 
 
-@pytest.mark.parametrize("theme", ["classic/MP.table", "classic/IRIW.table", "classic/WRC.table", "isa", "rmw"])
+THEMES = ["classic/MP.table", "classic/IRIW.table", "classic/WRC.table", "isa", "rmw"]
+OTHERS = ["async/device", "async/grids", "async/groups", "async/mbarrier", "proxies"]
+
+
+@pytest.mark.parametrize("theme", [*THEMES, *OTHERS])
 def test_the_machine_keeps_its_own_axioms(theme):
     assert keeps_its_axioms([f"litmus/{theme}"])
 
