@@ -70,7 +70,7 @@ class Access(WindowOperation):
 class Load(Access):
     """`destination`: the register's number, None for the sink; `keep`: what it keeps of the bits.
 
-    `noted`: what a unit makes of the load's having returned a value.
+    `noted`: what a unit makes of the load's having returned a value that no store of its thread's window served.
     """
 
     is_load = True
@@ -120,10 +120,11 @@ class Load(Access):
         location = here.window[position].location
         assert location is not None
         registers = _set(here.registers, self.destination, self.keep(value))
+        served = self.noted is not None and forwarding(here.window, position) is not None
         state = state.with_thread(thread, here.having(registers, without(here.window, position)))
         if self.acquires:
             state = machine.memory.acquire_at(state, thread, self.level, location)
-        if self.noted is not None:
+        if self.noted is not None and not served:
             state = self.noted(state, thread, self, location, value)
         return machine.settle(state, (thread,))
 

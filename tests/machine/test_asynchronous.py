@@ -130,6 +130,17 @@ def test_a_copy_may_come_under_an_atomic() -> None:
     assert found == {(0, 1), (0, 5), (5, 6)}
 
 
+def test_no_copy_comes_between_a_store_and_the_load_that_it_serves() -> None:
+    found = states(
+        "cta 0 { mbarrier.arrive.expect_tx.shared::cta.b64 _, [m], 16; "
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [g], 16, [m]; "
+        "st.shared.u32 [s], 2; ld.shared.u32 r0, [s]; }",
+        variables=".global .align 16 .u32 g[4] = {3, 3, 3, 3}; .shared .align 16 .u32 s[4]; .shared .mbarrier m = 1;",
+        end="exists (P0:r0 = 3 /\\ s[0] = 2)",
+    )
+    assert found == {(2, 2), (2, 3), (3, 3)}
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_everything_of_a_theme_is_executed(theme: str) -> None:
     cases = find(f"litmus/{theme}")
