@@ -143,3 +143,16 @@ def test_the_machine_keeps_its_own_axioms(theme):
 @pytest.mark.slow
 def test_the_machine_keeps_its_own_axioms_on_the_whole_suite():
     assert keeps_its_axioms(["litmus"]) > 1000
+
+
+@pytest.mark.slow
+def test_every_state_of_the_suite_that_is_missing_has_a_reason():
+    for case in find("litmus"):
+        result = check(case.parse(), verify=False)
+        if result.outside or not result.complete:
+            continue
+        try:
+            found = crossrun(result, seconds=5.0)
+        except UnsupportedError:
+            continue
+        assert UNEXPLAINED not in found.missing.values(), case.name
