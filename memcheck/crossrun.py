@@ -1,8 +1,9 @@
 """The model's answer and the machine's side by side: what both know, what only one does, and why.
 
 A state that the machine reaches and the model forbids is a fault of one of the two. One that the model allows and the
-machine does not reach has one of REASONS, which is computed: the model is made as strong as the machine by one axiom
-after the other (models/machine.cat), and the first with which the state is no longer allowed is the reason.
+machine does not reach has one of REASONS, which is computed: a machine whose lanes do not wait for one another reaches
+it; or else the model is made as strong as the machine by one axiom after the other (models/machine.cat), and the first
+with which the state is no longer allowed is the reason.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
     from memcheck.events.structure import Structure
 
 BUDGET = "budget"
+CONVERGED = "converged"
 UNEXPLAINED = "unexplained"
 REASONS: dict[str, str] = {
     BUDGET: "the time was not enough to explore everything, or to find a reason",
+    CONVERGED: "it takes a lane that goes on while a convergence barrier holds it",
     "racing-writes": "it takes racing writes that come in no order, and the machine's memory has them in one",
     "own-write": "it takes a load that finds less than its own thread, or its CTA's barrier, has seen written",
     "thread-order": "it takes an access that does not wait for what the machine's threads and copies wait for",
@@ -131,15 +134,22 @@ class _Comparison:
         return are_reachable(self.structure, model, props, self.limits)
 
     def _explain(self, missing: dict[State, str], seconds: float) -> None:
-        """Sets the reason of each state: the first axiom of the machine that forbids it, with those before it."""
+        """Sets the reason of each state: convergence, or the first axiom that forbids it, with those before it."""
+        if self.machine.warps is not None:
+            free = explore(Machine(self.result.test, None), seconds=seconds)
+            missing.update((state, CONVERGED) for state in missing.keys() & free.states)
+            if not free.complete:
+                return
         model = machine_model(**definitions(self.machine))
         own = len(load("ptx").axioms)
         names = [*(axiom.name for axiom in model.axioms[own:]), UNEXPLAINED]
         self.limits = Limits(time.monotonic() + seconds)
-        pending = [(list(missing), 0, len(names) - 1)]
+        pending = [([state for state, reason in missing.items() if reason == BUDGET], 0, len(names) - 1)]
         try:
             while pending:
                 states, first, last = pending.pop()
+                if not states:
+                    continue
                 if first == last:
                     missing.update(dict.fromkeys(states, names[first]))
                     continue
@@ -150,9 +160,7 @@ class _Comparison:
                 stronger = replace(model, axioms=model.axioms[:own] + added)
                 allowed = dict(zip(states, self._allows(stronger, states)))
                 for is_allowed, rest in ((False, (first, middle)), (True, (middle + 1, last))):
-                    some = [state for state in states if allowed[state] is is_allowed]
-                    if some:
-                        pending.append((some, *rest))
+                    pending.append(([state for state in states if allowed[state] is is_allowed], *rest))
         except OutOfTimeError:
             return
 

@@ -10,13 +10,14 @@ import pytest
 
 from memcheck.checker import check
 from memcheck.corpus import find
-from memcheck.crossrun import BUDGET, REASONS, UNEXPLAINED, crossrun, definitions
+from memcheck.crossrun import BUDGET, CONVERGED, REASONS, UNEXPLAINED, crossrun, definitions
 from memcheck.errors import UnsupportedError
 from memcheck.machine.explore import explore
 from memcheck.machine.machine import Machine
 from memcheck.machine.parts import LOWERINGS
 from memcheck.models import load, machine_model
 from memcheck.ptx.instructions import Load
+from tests.machine.building import built
 
 ENOUGH = 60.0
 
@@ -65,6 +66,14 @@ def test_what_is_missing_has_its_reason(name, state, reason):
     assert dict(found.missing) == {state: reason}
 
 
+def test_a_lane_that_a_convergence_barrier_holds_is_a_reason():
+    body = """setp.ne.u32 p0, r9, 0; @p0 bra L0; ld.acquire.cta.global.u32 r0, [x];
+      L0: setp.eq.u32 p1, r9, 0; @!p1 st.relaxed.cta.global.u32 [x], 1;"""
+    lanes = [f"cta 0, warp 0, lane {lane} {{ {body} }}" for lane in range(2)]
+    test = built(*lanes, variables=".global .u32 x = 0; P1:r9 = 1; ", end="exists (P0:r0 = 1)")
+    assert dict(crossrun(check(test), seconds=ENOUGH).missing) == {(1,): CONVERGED}
+
+
 def test_a_search_that_did_not_end_is_no_reason_but_that():
     found = crossrun(check(suite_test("SB-ring-6+fence.sc")), states=100, seconds=ENOUGH)
     assert found.complete is False
@@ -105,7 +114,7 @@ def test_what_the_machine_cannot_execute_is_said(monkeypatch):
 def test_the_reasons_are_the_axioms_of_the_machine():
     model = machine_model(**definitions(Machine(suite_test("LB+acq-only"))))
     added = [axiom.name for axiom in model.axioms[len(load("ptx").axioms) :]]
-    assert [BUDGET, *added, UNEXPLAINED] == list(REASONS)
+    assert [BUDGET, CONVERGED, *added, UNEXPLAINED] == list(REASONS)
 
 
 def test_every_reason_is_explained():
