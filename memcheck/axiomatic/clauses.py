@@ -97,7 +97,7 @@ class Clauses:
             return kept.pop() if kept else TRUE
         ordered = tuple(sorted(kept))
         gate = self._gate(True, True, ordered)
-        if (True, False, ordered) not in self._gates:
+        if self._gates.get((True, False, ordered)) != gate:  # a gate of its own, if any, may be false all the same
             self._gates[True, False, ordered] = gate
             self.clauses.extend((-gate, x) for x in ordered)
         return gate

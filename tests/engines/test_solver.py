@@ -52,6 +52,22 @@ def test_answers_and_models_against_all_assignments() -> None:
                     assert session.true_literals(literals) in fitting
 
 
+@pytest.mark.parametrize("before", list(itertools.product(("lower", "upper", "exact"), repeat=2)))
+def test_exact_gates_are_exact_whatever_gates_of_the_same_literals_came_first(before: tuple[str, ...]) -> None:
+    clauses = Clauses()
+    a, b = clauses.variable(), clauses.variable()
+    for kind in before:
+        if kind == "exact":
+            clauses.both([a, b])
+        else:
+            clauses.conjunction([a, b], upper=kind == "upper")
+    gate = clauses.both([a, b])
+    with Session(clauses) as session:
+        for given in itertools.product((a, -a), (b, -b)):
+            assert session.holds([*given, gate]) == (given == (a, b))
+            assert session.holds([*given, -gate]) == (given != (a, b))
+
+
 def test_text_that_is_no_dimacs_is_an_error() -> None:
     solver = libz3.Solver()
     with pytest.raises(MemcheckError, match="the solver says"):
