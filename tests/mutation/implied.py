@@ -33,8 +33,8 @@ _ASYNCHRONOUS_HEAD = (
     "pattern (8.8); a complete-tx releases by `notifies`"
 )
 _OWN_OBJECT = (
-    "W0 is first in every order, and any other access of an mbarrier's bytes is in causality order with each operation "
-    "on it, or the test is outside (flag mbarrier-bytes)"
+    "W0 is first in every order, and any other access of an mbarrier's bytes is in causality order with each write "
+    "by operations on it, or the test is outside (flag mbarrier-bytes)"
 )
 _COUNTED = (
     "it begins at writes of operations on an mbarrier and ends at waits; an atomic on the bytes between them would be "
@@ -122,7 +122,6 @@ IMPLIED: dict[str, str] = {
     "coherence: without strong-pair | IW * W": _FREE_CO,
     "coherence: IW * W with anything on its left": _FREE_CO,
     "coherence: IW * W with anything on its right": _FREE_CO,
-    "coherence: without W * W": _CAUSAL_WRITES,
     "coherence: W * W with anything on its left": _CAUSAL_WRITES,
     "coherence: W * W with anything on its right": _CAUSAL_WRITES,
     "coherence: without overlap": _CAUSAL_WRITES,
@@ -132,7 +131,6 @@ IMPLIED: dict[str, str] = {
     "same-proxy: without TMAP * TMAP": _READS_ONLY,
     "same-proxy: TMAP * TMAP with anything on its right": "a copy that writes a tensor map is not supported, and what "
     "a generic write follows is the completion of the read, which rule-completion orders too",
-    "mbarrier-operations: MBAR * MBAR with anything on its left": _OWN_OBJECT,
     "mbarrier-operations: MBAR * MBAR with anything on its right": _OWN_OBJECT,
     "asynchronous-write: without ASYNCHRONOUS": _ISSUED,
     "asynchronous-write: without strong-write": _WEAK_ASYNCHRONOUS,
