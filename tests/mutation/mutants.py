@@ -26,7 +26,8 @@ Path = tuple[int, ...]
 
 
 def mutants(model: Model) -> list[Mutant]:
-    """In the order of the text; the description of each is its own."""
+    """In the order of the text; the description of each is its own. None is known to let operations change places."""
+    model = replace(model, interchange=None)
     found = [
         Mutant(f"axiom {a.name}", replace(model, axioms=_without(model.axioms, a)), dropped=a) for a in model.axioms
     ]
