@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import argparse
 import compileall
-import gc
 import os
 import resource
 import select
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
 from unittest.mock import patch
 
 import memcheck
@@ -27,15 +24,15 @@ from memcheck.axiomatic.solve import is_reachable
 from memcheck.checker import check
 from memcheck.corpus import Case, find, suite
 from memcheck.errors import MemcheckError
-from memcheck.events.structure import Structure
 from memcheck.events.unfold import unfold
-from memcheck.language.test import Prop, Test, Truth
+from memcheck.language.test import Test, Truth
 from memcheck.models import load
 from memcheck.plain.solve import solve as solve_plainly
 from memcheck.source import SourceFile
+from tests.bench import machine
+from tests.bench.measure import BOUND, cpu, is_asynchronous, ms
 from tests.bench.rings import ring
 
-BOUND = 4
 WARM = 5
 """Tests decided once before anything is measured."""
 TRUE = Truth(True)
@@ -51,6 +48,8 @@ def main() -> None:
     many(find(options.folder)[: options.limit], options.model, not options.no_baseline)
     parts(options.model, options.limit)
     fresh()
+    machine.explorations()
+    machine.shares(options.limit)
     rings(options.model, not options.no_baseline)
 
 
@@ -109,13 +108,6 @@ def parts(model: str, limit: int | None) -> None:
         totals[words] = sum(values)
         print(f"  {words:32}{len(values):>10}{ms(statistics.median(values)):>10}{ms(sum(values)):>12}")
     print(f"  folded over not folded: {totals['synchronous'] / totals['synchronous, model not folded']:.2f}")
-
-
-def is_asynchronous(structure: Structure) -> bool:
-    """Whether it has asynchronous operations, mbarriers, waits for groups or grids in an order."""
-    return bool(structure.operations or structure.grids) or any(
-        event.tags & {"MBAR", "GROUP_WAIT", "GRID_WAIT", "LAUNCH"} for event in structure.events
-    )
 
 
 @contextmanager
@@ -178,27 +170,12 @@ def rings(model: str, baseline: bool) -> None:
         print(f"  {name:22}{ms(short):>10}{ms(long):>10}{long / short:12.1f}")
 
 
-def proposition(test: Test) -> Prop:
-    return test.condition.prop if test.condition else TRUE
-
-
-def cpu(work: Callable[[Any], object], argument: object) -> float:
-    gc.collect()
-    started = time.process_time()
-    work(argument)
-    return time.process_time() - started
-
-
 def process(command: Sequence[str], where: int) -> float:
     """The CPU time of one run, user and system."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, stdout=where, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def ms(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms"
 
 
 if __name__ == "__main__":
