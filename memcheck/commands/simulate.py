@@ -41,7 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of a warp's lanes: independent, or on a stack as before Volta (default independent)",
     )
     parser.add_argument(
-        "--budget", type=shared.natural, default=200_000, metavar="N", help="states to tell apart (default 200000)"
+        "--budget",
+        type=shared.natural,
+        default=200_000,
+        metavar="N",
+        help="states to remember, 1 to 3 kB each (default 200000)",
     )
     parser.add_argument(
         "--timeout", type=shared.positive, default=60.0, metavar="S", help="seconds for each test (default 60)"
@@ -105,7 +109,7 @@ class _Telling:
         return _Answer(2)
 
     def _states(self, machine: Machine) -> _Answer:
-        from memcheck.machine.explore import explore, runs
+        from memcheck.machine.explore import KEPT, explore, runs
         from memcheck.render.simulation import explored, ran, simulation_json, simulation_lines
 
         options = self.options
@@ -114,7 +118,12 @@ class _Telling:
             found = explored(machine, explore(machine, options.budget, options.timeout), options.timeout)
         else:
             drawn = runs(
-                machine.test, options.runs, options.seed, scheduling=options.scheduling, seconds=options.timeout
+                machine.test,
+                options.runs,
+                options.seed,
+                scheduling=options.scheduling,
+                seconds=options.timeout,
+                kept=min(KEPT, options.budget),
             )
             found = ran(machine, drawn, options.runs, options.seed)
         if options.json:

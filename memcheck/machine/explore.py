@@ -22,6 +22,8 @@ STATES = 200_000
 SECONDS = 10.0
 STEPS = 20_000
 """Of one random run: longer ones are given up."""
+KEPT = 20_000
+"""States that random runs remember."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +146,14 @@ def runs(
     scheduling: str | None = INDEPENDENT,
     steps: int = STEPS,
     seconds: float | None = None,
+    kept: int = KEPT,
 ) -> Runs:
     """`n` runs with steps drawn at random, the same for the same seed; fewer where the seconds are over before.
 
-    Each run has moods of its own: how likely each unit and thread is to go on, so that some stay far behind.
+    Each run has moods of its own: how likely each unit and thread is to go on, so that some stay far behind. The first
+    `kept` states are remembered with what follows them, which is faster and changes nothing else.
     """
-    walk = _Walk(Machine(test, scheduling), seed)
+    walk = _Walk(Machine(test, scheduling), seed, kept)
     found = Runs()
     deadline = None if seconds is None else time.process_time() + seconds
     try:
@@ -174,16 +178,15 @@ class _Node:
         self.results: list[_Node | None] = [None] * len(self.moves)
 
 
-KEPT = 20_000
-"""States that random runs remember."""
 _MOODS = (0.05, 0.3, 1.0, 1.0, 4.0)
 
 
 class _Walk:
     """Random runs of one machine."""
 
-    def __init__(self, machine: Machine, seed: int) -> None:
+    def __init__(self, machine: Machine, seed: int, kept: int) -> None:
         self.machine = machine
+        self.kept = kept
         self.random = random.Random(seed)
         self.known: dict[State, _Node] = {}
         self.start = self.node(machine.initial())
@@ -192,7 +195,7 @@ class _Walk:
         found = self.known.get(state)
         if found is None:
             found = _Node(self.machine, state)
-            if len(self.known) < KEPT:
+            if len(self.known) < self.kept:
                 self.known[state] = found
         return found
 
@@ -201,7 +204,7 @@ class _Walk:
         if result is None:
             move = node.moves[number]
             result = self.node(move.act(node.state, *move.arguments))
-            if len(self.known) < KEPT:
+            if len(self.known) < self.kept:
                 node.results[number] = result
         return result
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from unittest.mock import patch
 
 from memcheck.checker import check
 from memcheck.corpus import Case, find, suite
@@ -17,7 +16,7 @@ from memcheck.errors import MemcheckError
 from memcheck.events.unfold import unfold
 from memcheck.language.test import Test
 from memcheck.machine import runs
-from memcheck.machine.explore import Reached, Runs, explore
+from memcheck.machine.explore import KEPT, Reached, Runs, explore
 from memcheck.machine.machine import Machine
 from tests.bench.measure import BOUND, cpu, is_asynchronous, ms
 
@@ -54,18 +53,17 @@ def explorations() -> None:
     print(f"\nthe machine, random steps a second\n  {'':22}{'':>12}{'goal':>12}{'remembering nothing':>22}")
     for name in DRAWN:
         test = _named(name)
-        with patch("memcheck.machine.explore.KEPT", 0):
-            slow = _speed(test)
-        print(f"  {name:22}{_speed(test):>12,.0f}{STEPS:>12,}{slow:>22,.0f}")
+        fast, slow = (_speed(test, kept) for kept in (KEPT, 0))
+        print(f"  {name:22}{fast:>12,.0f}{STEPS:>12,}{slow:>22,.0f}")
 
 
 def _named(name: str) -> Test:
     return next(case.parse() for case in find(name) if case.name == name)
 
 
-def _speed(test: Test) -> float:
+def _speed(test: Test, kept: int) -> float:
     found: list[Runs] = []
-    seconds = cpu(lambda one: found.append(runs(one, ENOUGH, 1, seconds=DRAWING)), test)
+    seconds = cpu(lambda one: found.append(runs(one, ENOUGH, 1, seconds=DRAWING, kept=kept)), test)
     return found[0].steps / seconds
 
 

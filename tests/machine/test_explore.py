@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from memcheck.corpus import find
@@ -32,6 +34,38 @@ def test_a_budget_leaves_states_out():
     result = simulate(suite_test("SB-ring-4+one-acq_rel"), budget_states=20)
     assert not result.complete
     assert result.states < simulate(suite_test("SB-ring-4+one-acq_rel"), seconds=60).states
+
+
+WAYS = {
+    "explore": lambda machine, budget: explore(machine, budget, 60),
+    "shortest": lambda machine, budget: shortest(machine, (9,) * 6, budget, 60),
+    "runs": lambda machine, budget: runs(machine.test, 30, 1, kept=budget),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_memory_is_bounded_by_the_budget(way):
+    """As docs/machine.md has it; without a bound each would need many times as many states."""
+    machine, budget = Machine(suite_test("SB-ring-6+fence.sc")), 100
+    machine.initial()
+    tracemalloc.start()
+    try:
+        WAYS[way](machine, budget)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used < budget * 4_000
+
+
+def test_a_budget_is_of_states_told_apart():
+    result = simulate(suite_test("SB-ring-6+fence.sc"), budget_states=300)
+    assert not result.complete
+    assert 300 < result.visited < 320
+
+
+def test_what_random_runs_forget_changes_nothing():
+    test = suite_test("IRIW+acq")
+    assert runs(test, 50, 7, kept=5) == runs(test, 50, 7)
 
 
 def test_a_spin_ends_or_hangs():
