@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -30,12 +30,13 @@ class Loop:
     """Instructions start … end, from the target of a backward branch to the last branch back into the loop.
 
     `spin`: as far as the text tells, its body only reads and carries nothing round; a cas in it must still be shown
-    to fail whenever the loop goes round.
+    to fail whenever the loop goes round. `polls_no_object`: a round of the spin may be misuse by itself.
     """
 
     start: int
     end: int
     spin: bool
+    polls_no_object: bool = False
 
     def __contains__(self, pc: int) -> bool:
         return self.start <= pc <= self.end
@@ -149,6 +150,15 @@ def _intervals(thread: Thread) -> list[tuple[int, int]]:
     return intervals
 
 
+def _polls_no_object(test: Test, body: Sequence[Instruction]) -> bool:
+    """Whether it may wait on an mbarrier before its init or after its inval."""
+    if not any(hasattr(instruction, "mbarrier") for instruction in body):
+        return False
+    from memcheck.ptx.asynchronous import MbarrierInit, MbarrierInval
+
+    return any(isinstance(i, MbarrierInit | MbarrierInval) for thread in test.threads for i in thread.body)
+
+
 def find_loops(test: Test, thread: Thread) -> Loops:
     """The loops of a thread, inner ones classified before outer ones."""
     intervals = _intervals(thread)
@@ -169,7 +179,7 @@ def find_loops(test: Test, thread: Thread) -> Loops:
                 round_it = target <= pc and not any(pc in loop and target in loop for loop in inner)
                 if start < target <= end and (outside or round_it):
                     spin = False
-        loops.append(Loop(start, end, spin))
+        loops.append(Loop(start, end, spin, spin and _polls_no_object(test, body)))
     loops.sort(key=lambda loop: (loop.start, -loop.end))
     around = [tuple(loop for loop in loops if pc in loop) for pc in range(len(thread.body) + 1)]
     return Loops(tuple(loops), tuple(around))

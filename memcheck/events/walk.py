@@ -3,6 +3,7 @@
 A point of a thread is a pair (instruction, rounds of the loops around it). Points are visited in an order in which
 every edge goes forward, so all the states that reach a point are there when it is visited. A spin (a loop that only
 reads and carries nothing round) is visited once: that is its last round, its exit is the blocking point's `passed`.
+Where a round that fails may be misuse, of an mbarrier that is none yet or no longer, one such round comes before it.
 Other loops go round `bound` times; beyond, the execution is cut and a LoopBound says under which condition.
 """
 
@@ -137,7 +138,7 @@ class Walk:
     def visit(self, node: Node, state: State) -> None:
         pc, rounds = node
         around = self.loops.around[pc]
-        if around and around[-1].spin and pc == around[-1].start and (pc, rounds[:-1]) not in self.unrolled:
+        if around and pc == around[-1].start and self.starts_spin(around[-1], node):
             self.spins.append(_Spin(around[-1], node, state.copy(), self.draft.mark()))
         instruction = self.thread.body[pc]
         if isinstance(instruction, ptx.Branch | ptx.Exit):
@@ -145,6 +146,14 @@ class Walk:
         else:
             self.perform(state, instruction)
             self.edge(node, pc + 1, state)
+
+    def starts_spin(self, loop: Loop, node: Node) -> bool:
+        """Whether the last round of a spin begins at its head."""
+        pc, rounds = node
+        if not loop.spin or (pc, rounds[:-1]) in self.unrolled:
+            return False
+        first = rounds[-1] == 0 and self.bound > 0
+        return not (first and loop.polls_no_object)
 
     def branch(self, node: Node, state: State, instruction: ptx.Branch | ptx.Exit) -> None:
         step = Step(self.draft, self.thread, state, instruction)
