@@ -28,6 +28,7 @@ SLOW_IN_REFERENCE = frozenset(name for name in NAMES if name.startswith(PIPELINE
 SLOW_IN_PLAIN = frozenset(
     {
         "barriers/bar.arrive+ping-pong.litmus",
+        "barriers/barrier.cluster+phases.litmus",
         "barriers/grid-barrier.litmus",
         "classic/SB-ring-10+fence.sc.litmus",
         "classic/SB-ring-5+fence.sc.litmus",
@@ -36,21 +37,29 @@ SLOW_IN_PLAIN = frozenset(
         "control/loop-writes-found.litmus",
         "control/loop-writes.litmus",
         "decisions/loops-to-the-bound.litmus",
+        "fields/completion-is-not-cumulative.litmus",
+        "fields/lane-misses-a-phase.litmus",
+        "fields/lock-with-fences.litmus",
+        "fields/remote-store-before-owner-ready-rendezvous.litmus",
+        "idioms/dsmem-exchange.table:dsmem-exchange+both-relaxed",
+        "idioms/dsmem-exchange.table:dsmem-exchange+one-relaxed",
         "rmw/RMW-cas-loop-add.litmus",
         "rmw/lock-cas-exch-relaxed.litmus",
         "rmw/lock-cas-exch.litmus",
         "rmw/lock-cas-fence-one-side.litmus",
         "rmw/lock-cas-fences.litmus",
         "rmw/lock-cta-scope-one-cta.litmus",
+        "rmw/lock-cta-scope-two-ctas.litmus",
+        "rmw/lock-store-release.litmus",
     }
 )
 """Half a second or more each: left to the long run."""
 LATER_IN_PLAIN = (
     SLOW_IN_PLAIN
     | (frozenset(n for n in ASYNCHRONOUS if n not in share(8) or n.startswith("idioms/")))
-    | (frozenset(NAMES) - frozenset(share(2)))
+    | (frozenset(NAMES) - frozenset(share(4)))
 )
-"""Half of the tests is in the short run, and of those with copies or mbarriers an eighth."""
+"""A quarter of the tests is in the short run, and of those with copies or mbarriers an eighth."""
 
 BEYOND_PLAIN = frozenset({"classic/SB-ring-10+fence.sc.litmus"})
 """A thousand states of ten threads."""

@@ -70,7 +70,7 @@ def test_engines_agree(text):
 
 
 @pytest.mark.parametrize("feature", sorted(FEATURES))
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 @given(data=st.data())
 def test_engines_agree_on_a_feature(feature, data):
     text = data.draw(programs(features=frozenset({feature})))
@@ -87,14 +87,14 @@ def test_engines_agree_on_asynchronous_programs(feature, data):
     _witnesses_hold(text)
 
 
-@settings(QUICK, max_examples=5)
+@settings(QUICK, max_examples=3)
 @given(exchanges())
 def test_engines_agree_on_exchanges(text):
     _engines_agree(text)
     _witnesses_hold(text)
 
 
-@settings(QUICK, max_examples=15)
+@settings(QUICK, max_examples=8)
 @given(programs())
 @pytest.mark.parametrize("older", ["ptx-7.5", "ptx-6.0", "sc"])
 def test_older_models(older, text):

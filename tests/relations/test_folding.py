@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcheck.cat import parse_model
@@ -82,10 +83,13 @@ def _model(text: str) -> Model:
     return parse_model(SourceFile("test.cat", text))
 
 
-@given(_texts(), st.tuples(_masks, _masks, _masks), st.tuples(_rows, _rows, _rows), st.data())
-def test_the_same_axioms_flags_and_coherence(
-    text: str, sets: tuple[int, ...], relations: tuple[Rows, ...], data: st.DataObject
-) -> None:
+@pytest.mark.parametrize("examples", [30, pytest.param(1_000, marks=pytest.mark.slow)], ids=["quick", "long"])
+def test_the_same_axioms_flags_and_coherence(examples: int) -> None:
+    arguments = _texts(), st.tuples(_masks, _masks, _masks), st.tuples(_rows, _rows, _rows), st.data()
+    settings(max_examples=examples)(given(*arguments)(_folds))()
+
+
+def _folds(text: str, sets: tuple[int, ...], relations: tuple[Rows, ...], data: st.DataObject) -> None:
     whole = _model(text)
     empty = frozenset(data.draw(st.sets(st.sampled_from((*SETS, "po", "rf", "co")))))
     base: dict[str, Denotation] = {"_": ALL, "id": from_pairs([(i, i) for i in range(SIZE)], SIZE)}
