@@ -132,6 +132,8 @@ def over(word: int, token: int | None, parity: int | None) -> bool:
 class Update(Access):
     """An operation that changes the word: performed in the memory of the CTA that has it, once nothing is before it."""
 
+    returns = True
+
     def __init__(
         self, address: Source, fixed: Location | None, change: Change, values: tuple[Source, ...],
         destination: int | None = None, keep: Callable[[int], int] = lambda before: before,
@@ -179,6 +181,7 @@ class Wait(Access):
     """
 
     is_load = True
+    returns = True
     acquired: Callable[[State, int], State] | None = None
 
     def __init__(

@@ -124,6 +124,19 @@ def test_a_relaxed_arrival_releases_nothing() -> None:
     assert states(producer, consumer, variables=BAR.format(1), end="exists (P1:r0 = 0)") == {(0,), (1,)}
 
 
+def test_a_thread_exits_after_its_operations() -> None:
+    """A barrier that counts the exit comes after it, as after that of a thread with an atomic."""
+    sender = "cta 0 { mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 16; }"
+    body = (
+        "cta 0 { bar.sync 0; mbarrier.arrive.shared::cta.b64 rd2, [bar];"
+        " mbarrier.test_wait.shared::cta.b64 p1, [bar], rd2; selp.b32 r0, 1, 0, p1; }"
+    )
+    assert states(sender, body, variables=BAR.format(1), end="exists (P1:r0 = 0)") == {(0,)}
+    assert states(sender, body.replace("bar.sync 0;", ""), variables=BAR.format(1), end="exists (P1:r0 = 0)") == {
+        (0,), (1,)
+    }  # fmt: skip
+
+
 def test_a_phase_without_its_arrival_hangs() -> None:
     body = "cta 0 { L: mbarrier.try_wait.parity.shared::cta.b64 p0, [bar], 0; @!p0 bra L; }"
     result = reached(body, variables=BAR.format(1), end="forall (0 = 0)")
