@@ -18,7 +18,7 @@ LONG = {
     "scopes": 0.99,
     "rmw": 0.9,
     "control": 0.85,
-    "model": 0.8,
+    "model": 0.75,
     "decisions": 0.85,
     "idioms": 0.5,
     "fields": 0.5,
