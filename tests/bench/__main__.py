@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def many(cases: Sequence[Case], model: str, baseline: bool) -> None:
-    """Every state of every test, from its text: the fast engine, with the second check; of a share the baseline, too."""
+    """Every state of every test, from its text: the fast engine, with the second check; the baseline on a share."""
     loaded = load(model)
     ways: dict[str, Callable[[Case], object]] = {
         "read": lambda case: case.parse(),
@@ -184,9 +184,8 @@ def rings(model: str, baseline: bool) -> None:
         short, long = (min(cpu(way, test) for _ in range(3)) for test in (small, large))
         print(f"  {name:22}{ms(short):>10}{ms(long):>10}{long / short:12.1f}")
     if baseline:
-        print(
-            f"  {'all states, plain':22}{ms(cpu(lambda test: solve_plainly(unfold(test, BOUND), loaded), small)):>10}"
-        )
+        plain = cpu(lambda test: solve_plainly(unfold(test, BOUND), loaded), small)
+        print(f"  {'all states, plain':22}{ms(plain):>10}")
 
 
 def process(command: Sequence[str], where: int) -> float:
