@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from memcheck.language.test import Thread
 from memcheck.machine.lowering import Lowering
 from memcheck.machine.operations import Move
-from memcheck.machine.regions import BARRIERS, Region, regions, sleeps, yields
+from memcheck.machine.regions import BARRIERS, Region, sleeps, yields
 from memcheck.machine.registers import Jump
 from memcheck.machine.state import RUNNING, WAITING, State
 from memcheck.machine.warps import Mark, Warps, lanes
@@ -43,11 +43,6 @@ class Convergence(Warps):
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
-        self.regions: dict[int, tuple[Region, ...]] = {}
-        for groups in self.alike:
-            for group in groups:
-                found = regions(machine.test.threads[group[0]]) if len(group) > 1 else ()
-                self.regions.update(dict.fromkeys(group, found))
         self.kept: dict[tuple[int, Region], int] = {}
         """By thread and region: the register that keeps the barrier of the region around it."""
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from memcheck.language.test import Thread
 from memcheck.machine.lowering import Lowering
 from memcheck.machine.operations import Move
-from memcheck.machine.regions import Region, regions
 from memcheck.machine.registers import Jump
 from memcheck.machine.state import RUNNING, State
 from memcheck.machine.warps import Mark, Warps, lanes
@@ -52,14 +51,6 @@ class Stack(Warps):
     """Its part: for each warp whose turn it is."""
 
     name = "stack"
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self.regions: dict[int, tuple[Region, ...]] = {}
-        for groups in self.alike:
-            for group in groups:
-                found = regions(machine.test.threads[group[0]]) if len(group) > 1 else ()
-                self.regions.update(dict.fromkeys(group, found))
 
     def initial(self) -> Part:
         return tuple(

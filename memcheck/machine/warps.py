@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from memcheck.language.test import Thread
 from memcheck.machine.operations import Operation
+from memcheck.machine.regions import Region, regions
 from memcheck.machine.registers import Jump
 from memcheck.machine.state import State
 from memcheck.machine.units import Unit
@@ -30,7 +31,7 @@ SCHEDULINGS = (INDEPENDENT, STACK)
 class Warps(Unit):
     """Common to both. `warps`: for each warp of several lanes its threads by lane; `warp_of`: by thread, its warp.
 
-    `alike`: for each warp the threads of each body.
+    `alike`: for each warp the threads of each body; `regions`: by thread, those in which it may part from others.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -44,6 +45,9 @@ class Warps(Unit):
         self.warps = list(several.values())
         self.warp_of = {thread: number for number, lanes in enumerate(self.warps) for thread in lanes.values()}
         self.alike = [alike([machine.test.threads[thread] for thread in lanes.values()]) for lanes in self.warps]
+        self.regions: dict[int, tuple[Region, ...]] = {}
+        for group in (group for groups in self.alike for group in groups if len(group) > 1):
+            self.regions.update(dict.fromkeys(group, regions(machine.test.threads[group[0]])))
 
     @property
     def matters(self) -> bool:
