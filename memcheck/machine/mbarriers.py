@@ -35,7 +35,7 @@ from memcheck.machine.windows import SHARED_SPACES
 from memcheck.ptx import asynchronous as ptx
 from memcheck.ptx.instructions import Instruction
 from memcheck.ptx.operands import Address, AddressOf, Operand, Register
-from memcheck.ptx.qualifiers import Proxy, Sem, Space
+from memcheck.ptx.qualifiers import Proxy, Scope, Sem, Space
 
 if TYPE_CHECKING:
     from memcheck.machine.machine import Machine
@@ -359,9 +359,12 @@ def wait(lowering: Lowering, instruction: Instruction) -> None:
 
 def acquires(machine: Machine, thread: Thread, instruction: ptx.MbarrierWait) -> bool:
     """Whether a wait acquires from someone: other threads of its scope, or asynchronous operations of its own."""
-    if instruction.sem is not Sem.ACQUIRE:
-        return False
-    return needed(machine.levels.of(thread.index, instruction.scope)) or any(
+    return instruction.sem is Sem.ACQUIRE and reaches(machine, thread, instruction.scope)
+
+
+def reaches(machine: Machine, thread: Thread, scope: Scope | None) -> bool:
+    """Whether a scope of a thread holds other threads, or asynchronous operations of its own that tell an mbarrier."""
+    return needed(machine.levels.of(thread.index, scope)) or any(
         getattr(other, "mbarrier", None) is not None and not isinstance(other, _SYNCHRONOUS) for other in thread.body
     )
 

@@ -21,7 +21,7 @@ from memcheck.machine.state import State
 from memcheck.machine.units import Unit
 from memcheck.ptx.asynchronous import MbarrierWait
 from memcheck.ptx.instructions import ClusterBarrier, Fence, Instruction
-from memcheck.ptx.qualifiers import Proxy
+from memcheck.ptx.qualifiers import Proxy, Sem
 
 if TYPE_CHECKING:
     from memcheck.machine.machine import Machine
@@ -142,16 +142,26 @@ def early(machine: Machine) -> Early | None:
     return Early(machine, sorted(sms)) if sms else None
 
 
-def followed(lower: Lower) -> Lower:
-    """Lowers what acquires, and then what that does to early loads."""
+def fence(lowering: Lowering, instruction: Instruction) -> None:
+    """`fence`; early loads are over where it acquires from someone."""
+    assert isinstance(instruction, Fence)
+    instructions.fence(lowering, instruction)
+    if instruction.sem is not Sem.RELEASE and mbarriers.reaches(lowering.machine, lowering.thread, instruction.scope):
+        _freshen(lowering, instruction)
 
-    def lowered(lowering: Lowering, instruction: Instruction) -> None:
-        lower(lowering, instruction)
-        for unit in lowering.machine.units:
-            if isinstance(unit, Early):
-                lowering.add(Freshen(unit), instruction)
 
-    return lowered
+def cluster_barrier(lowering: Lowering, instruction: Instruction) -> None:
+    """`barrier.cluster`; its wait acquires."""
+    assert isinstance(instruction, ClusterBarrier)
+    clusters.cluster_barrier(lowering, instruction)
+    if not instruction.arrive:
+        _freshen(lowering, instruction)
+
+
+def _freshen(lowering: Lowering, instruction: Instruction) -> None:
+    for unit in lowering.machine.units:
+        if isinstance(unit, Early):
+            lowering.add(Freshen(unit), instruction)
 
 
 def wait(lowering: Lowering, instruction: Instruction) -> None:
@@ -165,7 +175,7 @@ def wait(lowering: Lowering, instruction: Instruction) -> None:
 
 
 LOWERINGS: dict[type[Instruction], Lower] = {
-    Fence: followed(instructions.fence),
-    ClusterBarrier: followed(clusters.cluster_barrier),
+    Fence: fence,
+    ClusterBarrier: cluster_barrier,
     MbarrierWait: wait,
 }

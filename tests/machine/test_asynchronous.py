@@ -127,6 +127,12 @@ def test_a_remote_load_before_a_wait_that_acquires_nothing_may_be_early() -> Non
     assert found == {(0,), (1,)}
 
 
+@pytest.mark.parametrize("name", ["mbarrier+counted-copy+fence-of-cta", "mbarrier+init-fence-not-for-waits"])
+def test_what_acquires_from_nobody_ends_nothing(name: str) -> None:
+    (test,) = (case.parse() for case in find(name) if case.name == name)
+    assert simulate(test, seconds=10.0).states == {(0,), (1,)}
+
+
 def test_a_copy_may_come_under_an_atomic() -> None:
     found = states(
         "cta 0 { cp.async.bulk.global.shared::cta.bulk_group [x], [s], 16; }",
