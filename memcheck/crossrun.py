@@ -200,6 +200,7 @@ def definitions(machine: Machine) -> dict[str, str]:
 
     aliased = any(variable.aliases is not None or variable.targets for variable in test.variables.values())
     one_gpu = one(place.gpu for place in places)
+    exact = isinstance(machine.memory, StampedMemory)
     return _placed(
         len(places) > 1,
         levels.single,
@@ -207,15 +208,19 @@ def definitions(machine: Machine) -> dict[str, str]:
         one_gpu,
         aliased,
         any(isinstance(unit, Early) for unit in machine.units),
-        isinstance(machine.memory, StampedMemory),
+        exact,
+        not exact and not machine.several,
     )
 
 
 @lru_cache(maxsize=64)
 def _placed(
-    several: bool, one_cta: bool, one_cluster: bool, one_gpu: bool, aliased: bool, early: bool, exact: bool
+    several: bool, one_cta: bool, one_cluster: bool, one_gpu: bool, aliased: bool, early: bool, exact: bool, fresh: bool
 ) -> dict[str, str]:
-    """`early`: loads of shared memory may find what is old; `exact`: acquires empty no caches."""
+    """`early`: loads of shared memory may find what is old; `exact`: acquires empty no caches.
+
+    `fresh`: strong loads find nothing old.
+    """
     scopes = ["SYS"] if several and not (one_cta and aliased) else []  # what is at one address can be stale at another
     if scopes and one_gpu:
         scopes += ["GPU"] + ["CLUSTER"] * one_cluster + ["CTA"] * one_cta
@@ -226,4 +231,5 @@ def _placed(
         "direct": f"{direct} \\ (R & WEAK & SHARED)" if early else direct,
         "apart": "ext \\ scta" if one_gpu and scopes else "0 & ext",
         "emptying": "0 & M" if exact else "_",
+        "uncached": "_" if fresh else "0 & M",
     }
