@@ -22,7 +22,7 @@ from memcheck.machine.levels import ALONE
 from memcheck.machine.memory import Reading
 from memcheck.machine.opened import Opening
 from memcheck.machine.operations import Move
-from memcheck.machine.staleness import mark, refresh
+from memcheck.machine.staleness import mark, refresh, renew
 from memcheck.machine.state import Location, State
 from memcheck.machine.units import Unit
 from memcheck.ptx.asynchronous import Group
@@ -67,6 +67,9 @@ class Engine(Unit):
     def ready(self) -> None:
         self.opening.number = self.number
         self.opening.ready()
+
+    def views(self) -> Iterable[int]:
+        return self.places.written_views()
 
     def initial(self) -> Flight:
         return Flight()
@@ -298,7 +301,7 @@ class Engine(Unit):
 
         `below`: stores that no fence has published stay on top.
         """
-        memory, levels = self.machine.memory, self.machine.levels
+        memory = self.machine.memory
         for location, offset in self.places.segments(address, size, proxy) or ():
             part = value >> 8 * offset & location.mask >> location.shift
             if proxy is Proxy.GENERIC:
@@ -309,15 +312,25 @@ class Engine(Unit):
                 part = location.extract(location.insert(0, part) & ~kept | state.memory[location.line] & kept)
             else:
                 state = self.opening.landed(state, location)
-            home = memory.home[location.line]
-            if home is not None:
-                state = memory._put(state, home, location, part, range(len(levels.ctas)))
-            else:
-                state = memory._put(state, levels.sm[thread], location, part, levels.below_memory)
-                gpu = levels.gpu[levels.sm[thread]]
-                if gpu is not None:
-                    state = memory.fill(state, gpu, location.line)
-                state = mark(self.machine, state, Proxy.GENERIC, (location.line,), range(len(levels.ctas)))
+            state = self._put(state, thread, location, part)
+        return state
+
+    def _put(self, state: State, thread: int, location: Location, part: int) -> State:
+        """A write through the async proxy; generic loads find it at its own address, whatever other addresses have."""
+        memory, levels = self.machine.memory, self.machine.levels
+        line = location.line
+        home = memory.home[line]
+        if home is not None:
+            state = memory._put(state, home, location, part, range(len(levels.ctas)))
+        else:
+            state = memory._put(state, levels.sm[thread], location, part, levels.below_memory)
+            gpu = levels.gpu[levels.sm[thread]]
+            if gpu is not None:
+                state = memory.fill(state, gpu, line)
+            state = mark(self.machine, state, Proxy.GENERIC, (line,), range(len(levels.ctas)))
+        if memory.several >> line & 1:
+            own = self.machine.layout.views[location.view].address
+            state = renew(self.machine, state, line, own)
         return state
 
     def close(self, state: State, lines: Iterable[int]) -> State:

@@ -172,6 +172,15 @@ class Footprints:
                 written |= self.lines(order)[1]
         return {} if written & maps else found
 
+    def written_views(self) -> Iterator[int]:
+        """The views at which generic loads find what transfers write, where the orders are known."""
+        for transfer in self.transfers:
+            order = self.known_order(transfer)
+            for run in () if order is None else order.runs:
+                for address in run.targets:
+                    for location, _ in self.segments(address, run.size, Proxy.GENERIC) or ():
+                        yield location.view
+
     def lines(self, order: Order) -> tuple[int, int]:
         """The lines that a known order reads and writes, as bits."""
         reads = writes = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
@@ -104,8 +105,9 @@ class Machine:
         accesses = [(self.levels.sm[t], access) for t, code in enumerate(self.code) for access in code]
         places = [(sm, access, self.places(access)) for sm, access in accesses if isinstance(access, Access)]
         views = {view for _, _, seen in places for view in seen}
+        views.update(view for unit in self.units for view in unit.views())
         line_of = {view: self.layout.views[view].line for view in views}
-        several = {line for line in line_of.values() if sum(other == line for other in line_of.values()) > 1}
+        several = {line for line, count in Counter(line_of.values()).items() if count > 1}
         self.several = sum(1 << line for line in several)
         stamped = {
             line

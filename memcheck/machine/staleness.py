@@ -80,6 +80,17 @@ def refresh(machine: Machine, state: State, sm: int, lines: Iterable[int]) -> St
     return state
 
 
+def renew(machine: Machine, state: State, line: int, address: int) -> State:
+    """Generic loads of all SMs find nothing older at an address of a line than what memory has."""
+    memory = machine.memory
+    for sm in range(len(machine.levels.ctas)):
+        for view, position in memory.over[sm].get(line, ()):
+            versions = state.sms[sm].views[position]
+            if len(versions) > 1 and memory.is_generic(view) and machine.layout.views[view].address == address:
+                state = memory._with_versions(state, sm, position, (versions[-1] & ~1,))
+    return state
+
+
 class Early(Unit):
     """Loads of shared memory that are issued early. `lines`: those of which a load may find the past, by SM."""
 

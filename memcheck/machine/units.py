@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from memcheck.machine.operations import Move
 from memcheck.machine.state import State
@@ -19,6 +19,10 @@ class Unit:
 
     def initial(self) -> Hashable:
         """Its part of the state at the start."""
+        return ()
+
+    def views(self) -> Iterable[int]:
+        """The views of lines that it writes by itself."""
         return ()
 
     def begin(self, state: State) -> State:

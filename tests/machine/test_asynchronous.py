@@ -133,6 +133,27 @@ def test_what_acquires_from_nobody_ends_nothing(name: str) -> None:
     assert simulate(test, seconds=10.0).states == {(0,), (1,)}
 
 
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [m], 16; "
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [g], 16, [m]; "
+        "W: mbarrier.try_wait.parity.shared::cta.b64 p0, [m], 0; @!p0 bra W;",
+        "cp.async.ca.shared.global [s], [g], 16; cp.async.wait_all;",
+    ],
+    ids=["bulk", "cp.async"],
+)
+def test_a_copy_is_at_its_own_address_at_once_and_old_at_another_until_a_fence(copy: str) -> None:
+    variables = (
+        ".global .align 16 .u32 g[4] = {1, 1, 1, 1}; .shared .align 16 .u32 s[4]; .shared .u32 t aliases s; "
+        ".shared .mbarrier m = 1;"
+    )
+    loads = "ld.shared.u32 r0, [s]; ld.shared.u32 r1, [t];"
+    end = "exists (P0:r0 = 1 /\\ P0:r1 = 0)"
+    assert states(f"cta 0 {{ {copy} {loads} }}", variables=variables, end=end) == {(1, 0), (1, 1)}
+    assert states(f"cta 0 {{ {copy} fence.proxy.alias; {loads} }}", variables=variables, end=end) == {(1, 1)}
+
+
 def test_a_copy_may_come_under_an_atomic() -> None:
     found = states(
         "cta 0 { cp.async.bulk.global.shared::cta.bulk_group [x], [s], 16; }",
