@@ -19,11 +19,12 @@ from memcheck.machine import mbarriers
 from memcheck.machine.commands import MAP, Command, Flight, Notice, Order, Piece, Transfer
 from memcheck.machine.footprints import Footprints
 from memcheck.machine.levels import ALONE
+from memcheck.machine.machine import from_there_on
 from memcheck.machine.memory import Reading
 from memcheck.machine.opened import Opening
-from memcheck.machine.operations import Move
-from memcheck.machine.staleness import mark, refresh, renew
-from memcheck.machine.state import Location, State
+from memcheck.machine.operations import Move, Operation
+from memcheck.machine.staleness import mark, refresh, renew, stale
+from memcheck.machine.state import ENDED, Location, State
 from memcheck.machine.units import Unit
 from memcheck.ptx.asynchronous import Group
 from memcheck.ptx.qualifiers import Proxy
@@ -41,6 +42,8 @@ class Engine(Unit):
         self.machine = machine
         self.places = Footprints(machine)
         self.opening = Opening(machine, self.places)
+        self.later: list[list[tuple[int, int]]] = []
+        """By thread and position: the lines that its copies from there on read and write, as bits."""
         alive, memory = machine.memory.alive, machine.memory
         memory.alive = lambda state, sm: alive(state, sm) | self._reads(state, sm)
         self._store, self._update = memory.write, memory.update
@@ -67,6 +70,17 @@ class Engine(Unit):
     def ready(self) -> None:
         self.opening.number = self.number
         self.opening.ready()
+        for code in self.machine.code:
+            touched = [self._touched(operation) for operation in code]
+            rows = [from_there_on(code, [lines[i] for lines in touched]) for i in range(2)]
+            self.later.append(list(zip(*rows, strict=True)))
+
+    def _touched(self, operation: Operation) -> tuple[int, int]:
+        """The lines that an operation reads and writes through the async proxy, as bits."""
+        if not isinstance(operation, Transfer) or operation.proxy is not Proxy.ASYNC:
+            return 0, 0
+        order = self.places.known_order(operation)
+        return (-1, -1) if order is None else self.places.lines(order)
 
     def views(self) -> Iterable[int]:
         return self.places.written_views()
@@ -332,6 +346,33 @@ class Engine(Unit):
             own = self.machine.layout.views[location.view].address
             state = renew(self.machine, state, line, own)
         return state
+
+    def may_come_first(self, state: State, thread: int, lines: Iterable[int]) -> bool:
+        """Whether copies may do before a proxy fence of a thread, for lines, what they may not do after it."""
+        old = stale(self.machine, state, Proxy.ASYNC, lines)
+        covered = self.opening.covered(state, lines)
+        if not old and not covered:
+            return False
+        some = [self._left(command) for command in self.commands(state) if command.transfer.proxy is Proxy.ASYNC]
+        for other, here in enumerate(state.threads):
+            if other != thread and here.mode != ENDED:
+                some.append(self.later[other][here.pc])
+        return any(reads & old or writes & covered for reads, writes in some)
+
+    def _left(self, command: Command) -> tuple[int, int]:
+        """The lines that a command has still to read and to write, as bits."""
+        if command.map is not None:
+            return self._touched(command.transfer)
+        reads = writes = 0
+        for piece in command.pieces:
+            for target in piece.targets:
+                writes |= self._bits(target, piece.size)
+            if piece.value is None and piece.source is not None:
+                reads |= self._bits(piece.source, piece.size)
+        return reads, writes
+
+    def _bits(self, address: int, size: int) -> int:
+        return sum(1 << location.line for location, _ in self.places.segments(address, size, Proxy.ASYNC) or ())
 
     def close(self, state: State, lines: Iterable[int]) -> State:
         """A proxy fence: what the engine writes to lines from now on comes after all loads."""

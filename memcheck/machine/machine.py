@@ -332,9 +332,9 @@ class Machine:
 def _futures(code: Sequence[Sequence[Operation]]) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
     """By thread and position, as bits: the lines that operations from there on read and write, what else they do."""
     return (
-        [_from_there_on(operations, [o.reads for o in operations]) for operations in code],
-        [_from_there_on(operations, [o.writes for o in operations]) for operations in code],
-        [_from_there_on(operations, [_uses(o) for o in operations]) for operations in code],
+        [from_there_on(operations, [o.reads for o in operations]) for operations in code],
+        [from_there_on(operations, [o.writes for o in operations]) for operations in code],
+        [from_there_on(operations, [_uses(o) for o in operations]) for operations in code],
     )
 
 
@@ -343,7 +343,7 @@ def _uses(operation: Operation) -> int:
     return operation.uses_seen | operation.hands_on << 1 | operation.in_order << 2
 
 
-def _from_there_on(operations: Sequence[Operation], row: list[int]) -> list[int]:
+def from_there_on(operations: Sequence[Operation], row: list[int]) -> list[int]:
     """Bits of operations, joined with those of all that can follow."""
     changed = True
     while changed:

@@ -72,6 +72,14 @@ class Opening:
         unpublished = tuple(one for one in part.unpublished if one[0] not in closed)
         return state.with_unit(self.number, part._replace(opened=opened, unpublished=unpublished))
 
+    def covered(self, state: State, lines: Iterable[int]) -> int:
+        """Those of some lines, as bits, with a load or a store that a write of an engine may still come before."""
+        part = cast(Flight, state.units[self.number])
+        found = 0
+        for line in (*(one.location.line for one in part.opened), *(one[0] for one in part.unpublished)):
+            found |= 1 << line
+        return found and found & sum(1 << line for line in lines)
+
     def stored(self, state: State, location: Location) -> State:
         """A generic write to a line."""
         if not self.usable or not self.written >> location.line & 1:

@@ -14,7 +14,7 @@ from memcheck.machine.engine import Engine
 from memcheck.machine.fences import passed
 from memcheck.machine.levels import GPU, SYSTEM
 from memcheck.machine.lowering import Lowering
-from memcheck.machine.operations import Operation, Source
+from memcheck.machine.operations import Move, Operation, Source
 from memcheck.machine.staleness import acquire, clean, mark
 from memcheck.machine.state import State
 from memcheck.ptx.instructions import Instruction, ProxyFence
@@ -43,6 +43,21 @@ class Asynchronous(Proxied):
 
     def __init__(self, lines: Sequence[int]) -> None:
         self.lines = lines
+
+    def start(self, machine: Machine, state: State, thread: int) -> State | None:
+        if any(isinstance(u, Engine) and u.may_come_first(state, thread, self.lines) for u in machine.units):
+            return None
+        return super().start(machine, state, thread)
+
+    def moves(self, machine: Machine, state: State, thread: int) -> Sequence[Move]:
+        if super().start(machine, state, thread) is None:
+            return ()
+        return (Move("thread", thread, f"{self.text} is over", self._over, (machine, thread)),)
+
+    def _over(self, state: State, machine: Machine, thread: int) -> State:
+        after = super().start(machine, state, thread)
+        assert after is not None
+        return machine.settle(after, (thread,))
 
     def act(self, machine: Machine, state: State, thread: int) -> State:
         del thread

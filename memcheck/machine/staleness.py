@@ -41,6 +41,17 @@ def clean(machine: Machine, state: State, proxy: Proxy, lines: Iterable[int]) ->
     return state
 
 
+def stale(machine: Machine, state: State, proxy: Proxy, lines: Iterable[int]) -> int:
+    """Those of some lines, as bits, of which a cache of a proxy has something older than memory."""
+    memory, found = machine.memory, 0
+    for line in lines:
+        for sm in range(len(machine.levels.ctas)):
+            for view, position in memory.over[sm].get(line, ()):
+                if len(state.sms[sm].views[position]) > 1 and machine.layout.views[view].proxy is proxy:
+                    found |= 1 << line
+    return found
+
+
 def mark(machine: Machine, state: State, proxy: Proxy, lines: Iterable[int], sms: Iterable[int]) -> State:
     """What the lines are now is released: who acquires from now on, for the proxy, finds nothing older."""
     memory = machine.memory

@@ -154,6 +154,31 @@ def test_a_copy_is_at_its_own_address_at_once_and_old_at_another_until_a_fence(c
     assert states(f"cta 0 {{ {copy} fence.proxy.alias; {loads} }}", variables=variables, end=end) == {(1, 1)}
 
 
+def test_a_copy_issued_before_a_proxy_fence_may_land_before_it_under_an_earlier_write() -> None:
+    body = "atom.relaxed.gpu.global.exch.b32 r0, [x], 1; mov.u32 r1, 16; add.u32 r1, r1, r0; "
+    found = states(
+        f"cta 0 {{ {body} cp.async.bulk.global.shared::cta.bulk_group [x], [s], r1; fence.proxy.async; }}",
+        "cta 1 { mov.u32 r0, 1; }",
+        variables=".global .align 16 .u32 x[4]; .shared .align 16 .u32 s[4] = {5, 5, 5, 5};",
+        end="exists (x[0] = 1)",
+    )
+    assert found == {(1,), (5,)}
+
+
+def test_a_copy_may_come_before_a_load_until_the_proxy_fence_behind_it_is_over() -> None:
+    found = states(
+        "cta 0 { ld.shared.u32 r0, [s]; mbarrier.arrive.shared::cta.b64 _, [e]; fence.proxy.async; }",
+        "cta 0 { W: mbarrier.try_wait.parity.shared::cta.b64 p0, [e], 0; @!p0 bra W; "
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [m], 16; "
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [g], 16, [m]; "
+        "V: mbarrier.try_wait.parity.shared::cta.b64 p0, [m], 0; @!p0 bra V; }",
+        variables=".global .align 16 .u32 g[4] = {1, 1, 1, 1}; .shared .align 16 .u32 s[4]; "
+        ".shared .mbarrier m = 1; .shared .mbarrier e = 1;",
+        end="exists (P0:r0 = 1)",
+    )
+    assert found == {(0,), (1,)}
+
+
 def test_a_copy_may_come_under_an_atomic() -> None:
     found = states(
         "cta 0 { cp.async.bulk.global.shared::cta.bulk_group [x], [s], 16; }",
