@@ -92,9 +92,12 @@ def refresh(machine: Machine, state: State, sm: int, lines: Iterable[int]) -> St
 
 
 def renew(machine: Machine, state: State, line: int, address: int) -> State:
-    """Generic loads of all SMs find nothing older at an address of a line than what memory has."""
+    """Generic loads find nothing older at an address of a line than what memory has, but for early ones."""
     memory = machine.memory
+    early = next((unit.lines for unit in machine.units if isinstance(unit, Early)), {})
     for sm in range(len(machine.levels.ctas)):
+        if line in early.get(sm, ()):
+            continue
         for view, position in memory.over[sm].get(line, ()):
             versions = state.sms[sm].views[position]
             if len(versions) > 1 and memory.is_generic(view) and machine.layout.views[view].address == address:

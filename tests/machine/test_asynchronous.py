@@ -154,6 +154,20 @@ def test_a_copy_is_at_its_own_address_at_once_and_old_at_another_until_a_fence(c
     assert states(f"cta 0 {{ {copy} fence.proxy.alias; {loads} }}", variables=variables, end=end) == {(1, 1)}
 
 
+def test_a_load_that_is_early_finds_at_the_own_address_of_a_copy_what_is_old_too() -> None:
+    found = states(
+        "cta 0, cluster 0 { mapa.shared::cluster.u32 r1, s, 1; mapa.shared::cluster.u32 r2, m, 1; "
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [r1], [g], 16, [r2]; }",
+        "cta 1, cluster 0 { mbarrier.arrive.expect_tx.shared::cta.b64 _, [m], 16; "
+        "W: mbarrier.try_wait.parity.shared::cta.b64 p0, [m], 0; @!p0 bra W; "
+        "ld.shared.u32 r0, [s]; ld.shared.u32 r1, [t]; }",
+        variables=".global .align 16 .u32 g[4] = {1, 1, 1, 1}; .shared .align 16 .u32 s[4]; "
+        ".shared .u32 t aliases s; .shared .mbarrier m = 1;",
+        end="exists (P1:r0 = 0 /\\ P1:r1 = 0)",
+    )
+    assert found == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
 def test_a_copy_issued_before_a_proxy_fence_may_land_before_it_under_an_earlier_write() -> None:
     body = "atom.relaxed.gpu.global.exch.b32 r0, [x], 1; mov.u32 r1, 16; add.u32 r1, r1, r0; "
     found = states(
