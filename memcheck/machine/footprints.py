@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from memcheck.language.test import And, Compare, MemoryTerm, Not, NumberTerm, Observable, Or, Prop, Test
+from memcheck.language.test import And, Compare, MemoryTerm, Not, NumberTerm, Observable, Or, Prop, Test, VariableKind
 from memcheck.machine import mbarriers
 from memcheck.machine.accesses import Access
 from memcheck.machine.commands import MAP, Order, Piece, Run, Transfer
@@ -173,13 +173,15 @@ class Footprints:
         return {} if written & maps else found
 
     def written_views(self) -> Iterator[int]:
-        """The views at which generic loads find what transfers write, where the orders are known."""
-        for transfer in self.transfers:
-            order = self.known_order(transfer)
-            for run in () if order is None else order.runs:
-                for address in run.targets:
-                    for location, _ in self.segments(address, run.size, Proxy.GENERIC) or ():
-                        yield location.view
+        """The views at which generic loads find what transfers write: all, where registers decide on that."""
+        orders = [self.known_order(transfer) for transfer in self.transfers]
+        ranges = [(address, run.size) for order in orders if order for run in order.runs for address in run.targets]
+        if None in orders:
+            plain = [one for one in self.layout.regions if one.kind is not VariableKind.MULTIMEM and not one.target]
+            ranges += [(region.base, region.size) for region in plain]
+        for address, size in ranges:
+            for location, _ in self.segments(address, size, Proxy.GENERIC) or ():
+                yield location.view
 
     def lines(self, order: Order) -> tuple[int, int]:
         """The lines that a known order reads and writes, as bits."""

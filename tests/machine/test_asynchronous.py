@@ -154,6 +154,18 @@ def test_a_copy_is_at_its_own_address_at_once_and_old_at_another_until_a_fence(c
     assert states(f"cta 0 {{ {copy} fence.proxy.alias; {loads} }}", variables=variables, end=end) == {(1, 1)}
 
 
+def test_a_copy_whose_place_a_register_has_is_old_at_another_address_too() -> None:
+    found = states(
+        "cta 0, cluster 0 { mapa.shared::cluster.u32 r1, s, 1; mapa.shared::cluster.u32 r2, m, 1; "
+        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [r1], 1, [r2]; }",
+        "cta 1, cluster 0 { mbarrier.arrive.expect_tx.shared::cta.b64 _, [m], 4; "
+        "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p0, [m], 0; @!p0 bra W; ld.shared.u32 r0, [t]; }",
+        variables=".shared .align 16 .u32 s[4]; .shared .u32 t aliases s; .shared .mbarrier m = 1;",
+        end="exists (P1:r0 = 0)",
+    )
+    assert found == {(0,), (1,)}
+
+
 def test_a_load_that_is_early_finds_at_the_own_address_of_a_copy_what_is_old_too() -> None:
     found = states(
         "cta 0, cluster 0 { mapa.shared::cluster.u32 r1, s, 1; mapa.shared::cluster.u32 r2, m, 1; "
