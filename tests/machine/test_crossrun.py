@@ -77,6 +77,19 @@ def test_a_lane_that_a_convergence_barrier_holds_is_a_reason():
     assert dict(crossrun(check(test), seconds=ENOUGH).missing) == {(1,): CONVERGED}
 
 
+def test_an_engine_that_does_not_read_what_one_of_its_cta_has_written_has_a_reason():
+    test = built(
+        "cta 0 { mbarrier.arrive.expect_tx.shared::cta.b64 _, [m], 16; "
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [g], 16, [m]; }",
+        "cta 0 { W: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p0, [m], 0; @!p0 bra W; "
+        "cp.async.bulk.global.shared::cta.bulk_group [o], [s], 16; }",
+        variables=".global .align 16 .u32 g[4] = {3, 3, 3, 3}; .global .align 16 .u32 o[4]; "
+        ".shared .align 16 .u32 s[4]; .shared .mbarrier m = 1;",
+        end="exists (o[0] = 0)",
+    )
+    assert dict(crossrun(check(test), seconds=ENOUGH).missing) == {(0,): "write-order"}
+
+
 def test_a_search_that_did_not_end_is_no_reason_but_that():
     found = crossrun(check(suite_test("SB-ring-6+fence.sc")), states=100, seconds=ENOUGH)
     assert found.complete is False
