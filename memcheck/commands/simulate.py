@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memcheck.commands import settings as shared
@@ -168,6 +169,8 @@ class _Telling:
                 self._write(trace_lines(test, wanted, steps, left, self._room()))
             return _Answer(0)
         found = explore(machine, options.budget, options.timeout)
+        if wanted.ending == DEADLOCK and found.hangs:  # there is one, which looking for the way to it did not come to
+            found = replace(found, complete=False)
         if options.json:
             sys.stdout.write(trace_json(test, wanted, None, found.complete))
         else:

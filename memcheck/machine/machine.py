@@ -28,6 +28,8 @@ from memcheck.ptx.instructions import Instruction
 TRAPPED = 3
 """Mode of a thread whose instruction is undefined behaviour: the run ends."""
 Kind = TypeVar("Kind", bound=Unit)
+_WINDOW = 64
+"""Accesses of a thread that are in flight together: it issues no more before one of them is performed."""
 _LONG = 10_000
 """Operations that a thread takes without a step that another could see: then it goes round for ever."""
 
@@ -210,6 +212,8 @@ class Machine:
         while True:
             here = state.threads[index]
             if here.mode != RUNNING or (here.window and here.window[-1].operation.acquires):
+                break
+            if len(here.window) >= _WINDOW:
                 break
             operation, registers = code[here.pc], here.registers
             if any(registers[number] is None for number in operation.needs):

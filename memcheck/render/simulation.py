@@ -139,7 +139,7 @@ def _endings(found: Simulation, room: int) -> list[Line]:
         text = f"{count(found.traps, 'run')} ended" if runs else "some run ends"
         lines += wrap(f"{text} in undefined behaviour.", room, [("⚑ ", "flag")])
     if found.unended:
-        lines += wrap(f"{count(found.unended, 'run')} was too long and given up.", room, [("⚑ ", "flag")])
+        lines += wrap(f"{count(found.unended, 'run')} given up after too many steps.", room, [("⚑ ", "flag")])
     return lines
 
 

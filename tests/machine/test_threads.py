@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memcheck.machine import simulate
 from memcheck.machine.machine import Machine
 from tests.machine.building import built, reached, states, step, texts
 
@@ -97,3 +98,10 @@ def test_an_access_beyond_its_variable_traps():
     result = reached("cta 0 { mov.u64 rd0, x; add.u64 rd0, rd0, 4; st.global.u32 [rd0], 1; }", end="exists (x = 1)")
     assert result.traps
     assert not result.states
+
+
+def test_a_thread_that_never_ends_issues_no_more_than_its_window_holds():
+    machine = Machine(built(f"cta 0 {{ L0: {STORE} [x], 1; bra L0; }}", f"cta 1 {{ {LOAD} r0, [x]; }}"))
+    assert len(machine.initial().threads[0].window) == 64
+    found = simulate(machine.test, seconds=30)
+    assert (found.states, found.complete, found.hangs) == (frozenset(), True, True)
