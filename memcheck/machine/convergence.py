@@ -111,7 +111,8 @@ class Convergence(Warps):
 
     def pass_by(self, state: State, warp: int, mask: int) -> State:
         """Nobody waits for some lanes any longer."""
-        for number, barrier in enumerate(cast(Part, self.part(state))[warp]):
+        for number in range(BARRIERS):
+            barrier = cast(Part, self.part(state))[warp][number]
             aside = barrier.members & mask & ~barrier.waiting
             if aside:
                 state = self.set(

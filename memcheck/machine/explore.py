@@ -104,6 +104,10 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
                 traps = True
                 finals.append(here)
                 continue
+            if machine.tired(state):
+                complete = False
+                finals.append(here)
+                continue
             fresh = False
             for moves in ways:
                 for move in moves(state):
@@ -236,6 +240,8 @@ class _Walk:
         machine, state = self.machine, node.state
         if machine.trapped(state):
             found.traps += 1
+        elif machine.tired(state):
+            found.unended += 1
         elif not machine.final(state):
             found.hangs += 1
         elif machine.kept(state):
@@ -305,7 +311,7 @@ class _Breadth:
         self.budget = budget_states
         self.deadline = time.process_time() + seconds
         self.parents: dict[State, tuple[State, Move] | None] = {machine.initial(): None}
-        self.complete = False
+        self.complete = self.tired = False
 
     def run(self, goal: Callable[[State], bool]) -> Run | None:
         """The steps to the first state that is a goal."""
@@ -317,12 +323,13 @@ class _Breadth:
                 return self.path(state)
             if machine.final(state):
                 continue
+            self.tired = self.tired or machine.tired(state)
             for move in machine.moves(state):
                 after = move.act(state, *move.arguments)
                 if after not in parents:
                     parents[after] = state, move
                     pending.append(after)
-        self.complete = not pending
+        self.complete = not pending and not self.tired
         return None
 
     def path(self, state: State) -> Run:

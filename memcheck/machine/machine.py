@@ -30,8 +30,10 @@ TRAPPED = 3
 Kind = TypeVar("Kind", bound=Unit)
 _WINDOW = 64
 """Accesses of a thread that are in flight together: it issues no more before one of them is performed."""
-_LONG = 10_000
-"""Operations that a thread takes without a step that another could see: then it goes round for ever."""
+TIRED = 5
+"""Mode of a thread that has gone round for too long without a step that another could see: the run is given up."""
+_LONG, _TURNS = 100_000, 5_000
+"""Operations of a thread, and turns of threads that let one another go on, after which that is so."""
 
 
 class Machine:
@@ -45,6 +47,8 @@ class Machine:
 
         self.test = test
         self.scheduling = scheduling
+        self._due: list[int] = []
+        self._settling = False
         self.levels = Levels(test)
         self.layout: Layout = lay_out(test, widest(test, SIZES), word)
         self.memory = Memory(self.levels, self.layout)
@@ -175,7 +179,7 @@ class Machine:
 
     def moves(self, state: State) -> list[Move]:
         """Every step that is possible."""
-        if any(thread.mode == TRAPPED for thread in state.threads):
+        if any(thread.mode in (TRAPPED, TIRED) for thread in state.threads):
             return []
         found: list[Move] = []
         for index in range(len(state.threads)):
@@ -201,16 +205,38 @@ class Machine:
 
     def settle(self, state: State, threads: Iterable[int]) -> State:
         """Lets threads go on by themselves until each stands where something else has to happen first."""
-        for thread in threads:
-            state = self._retire(state, thread)
-            state = self._run(state, thread)
+        self._due.extend(thread for thread in threads if thread not in self._due)
+        if self._settling:  # who lets others go on is going on itself
+            return state
+        self._settling = True
+        turns, once = 0, None
+        try:
+            while self._due:
+                now = state, tuple(self._due)
+                turns += 1
+                if turns & (turns - 1) == 0:
+                    once = now
+                elif now == once:  # nothing new will ever come of it
+                    break
+                thread = self._due.pop(0)
+                if turns > _TURNS:
+                    return self._tire(state, thread)
+                state = self._retire(state, thread)
+                state = self._run(state, thread)
+        finally:
+            self._settling = False
+            self._due.clear()
         return state
 
     def _run(self, state: State, index: int) -> State:
         code = self.code[index]
-        count = 0
+        count, once = 0, None
         while True:
             here = state.threads[index]
+            if count & (count - 1) == 0:
+                once = state
+            elif state == once:  # it goes round for ever
+                break
             if here.mode != RUNNING or (here.window and here.window[-1].operation.acquires):
                 break
             if len(here.window) >= _WINDOW:
@@ -227,7 +253,7 @@ class Machine:
                 state = after
             count += 1
             if count > _LONG:
-                break
+                return self._tire(state, index)
             if state.threads[index].mode == ENDED:
                 for unit in self.units:
                     state = unit.exited(state, index)
@@ -250,6 +276,14 @@ class Machine:
                 return self._retire(state.with_thread(index, here._replace(window=window)), index)
             before |= 0 if entry.location is None else 1 << entry.location.line
         return state
+
+    def _tire(self, state: State, thread: int) -> State:
+        """The run is given up: whether the thread ever comes to a step is not known."""
+        return state.with_thread(thread, state.threads[thread]._replace(mode=TIRED))
+
+    def tired(self, state: State) -> bool:
+        """Whether the run has been given up."""
+        return any(thread.mode == TIRED for thread in state.threads)
 
     def trap(self, state: State, thread: int) -> State:
         """The thread does what is undefined: nothing happens any more."""
