@@ -1,9 +1,9 @@
 """The model's answer and the machine's side by side: what both know, what only one does, and why.
 
 A state that the machine reaches and the model forbids is a fault of one of the two. One that the model allows and the
-machine does not reach has one of REASONS, which is computed: a machine whose lanes do not wait for one another reaches
-it; or else the model is made as strong as the machine by one axiom after the other (models/machine.cat), and the first
-with which the state is no longer allowed is the reason.
+machine does not reach has one of REASONS, which is computed: a machine reaches it whose lanes do not wait for one
+another, or elect another leader; or else the model is made as strong as the machine by one axiom after the other
+(models/machine.cat), and the first with which the state is no longer allowed is the reason.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from memcheck.axiomatic.outcome import State
 from memcheck.axiomatic.solve import Limits, are_reachable
 from memcheck.events.unfold import unfold
 from memcheck.language.test import And, Compare, NumberTerm, Prop, Test
+from memcheck.machine.collectives import Collectives
 from memcheck.machine.explore import STATES, Reached, explore, shortest
 from memcheck.machine.machine import Machine
 from memcheck.machine.staleness import Early
 from memcheck.machine.stamps import StampedMemory
 from memcheck.machine.trace import TraceStep, told
 from memcheck.models import load, machine_model
+from memcheck.ptx.instructions import Collective
 from memcheck.relations import expression
 from memcheck.result import Result
 
@@ -33,10 +35,12 @@ if TYPE_CHECKING:
 
 BUDGET = "budget"
 CONVERGED = "converged"
+ELECTED = "elected"
 UNEXPLAINED = "unexplained"
 REASONS: dict[str, str] = {
     BUDGET: "the time was not enough to explore everything, or to find a reason",
     CONVERGED: "it takes a lane that goes on while a convergence barrier holds it",
+    ELECTED: "it takes another leader of elect.sync than the lowest lane",
     "racing-writes": "it takes racing writes that come in no order, and the machine's memory has them in one",
     "own-write": "it takes a load that finds less than its own thread, or its CTA's barrier, has seen written",
     "thread-order": "it takes an access that does not wait for what the machine's threads and copies wait for",
@@ -135,10 +139,10 @@ class _Comparison:
 
     def _explain(self, missing: dict[State, str], seconds: float) -> None:
         """Sets the reason of each state: convergence, or the first axiom that forbids it, with those before it."""
-        if self.machine.warps is not None:
-            free = explore(Machine(self.result.test, None), seconds=seconds)
-            missing.update((state, CONVERGED) for state in missing.keys() & free.states)
-            if not free.complete:
+        for reason, other in self._freer():
+            found = explore(other, seconds=seconds)
+            missing.update((state, reason) for state in missing if missing[state] == BUDGET and state in found.states)
+            if not found.complete:
                 return
         model = machine_model(**definitions(self.machine))
         own = len(load("ptx").axioms)
@@ -163,6 +167,17 @@ class _Comparison:
                     pending.append(([state for state in states if allowed[state] is is_allowed], *rest))
         except OutOfTimeError:
             return
+
+    def _freer(self) -> Iterator[tuple[str, Machine]]:
+        """Machines that do what this one chooses not to, with the reason that a state is reached there alone."""
+        test = self.result.test
+        if self.machine.warps is not None:
+            yield CONVERGED, Machine(test, None)
+        if any(isinstance(i, Collective) and i.op.startswith("elect") for t in test.threads for i in t.body):
+            for lane in sorted({thread.place.lane for thread in test.threads} - {0}):
+                other = Machine(test, None)
+                other.unit(Collectives).first = lane
+                yield ELECTED, other
 
     def _refuted(self, state: State, seconds: float) -> Refutation:
         self.limits = Limits(time.monotonic() + PATIENCE)

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 
@@ -79,6 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status; no exception leaves it but SystemExit of a usage error."""
     gc.set_threshold(25_000)  # modules, models and tables are many objects, and all of them stay
     given = sys.argv[1:] if arguments is None else arguments
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started it: the status is all that is asked for
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     try:
         options = parser(given[0] if given else None).parse_args(given)
         status: int = options.execute(options)
@@ -89,6 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
     except MemcheckError as error:
         print(f"memcheck: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"memcheck: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        with suppress(OSError):  # what is left of it is not written at the end, either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     except KeyboardInterrupt:
         print("memcheck: interrupted", file=sys.stderr)

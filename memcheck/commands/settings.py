@@ -58,8 +58,10 @@ def cases(arguments: Iterable[str]) -> list[Case]:
 
 def natural(text: str) -> int:
     """An argument that is a number, 0 or more."""
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
+    if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is no number of this kind: digits only")
+    if len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text} is too large: nine digits at most")
     return int(text)
 
 

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", metavar="TEST", help="a file, a folder, a name in the suite, or - for standard input"
     )
     parser.add_argument("--runs", type=shared.natural, metavar="N", help="N random runs, instead of all that there are")
-    parser.add_argument("--seed", type=shared.natural, default=0, metavar="S", help="of the random runs (default 0)")
+    parser.add_argument("--seed", type=shared.natural, metavar="S", help="of the random runs (default 0)")
     parser.add_argument(
         "--trace",
         metavar="STATE",
@@ -62,6 +62,9 @@ def execute(options: argparse.Namespace) -> int:
 
     if options.steps and options.trace is None:
         raise MemcheckError("--steps walks through the run that --trace STATE asks for")
+    if options.seed is not None and options.runs is None:
+        raise MemcheckError("--seed is of random runs: add --runs N")
+    options.seed = options.seed or 0
     if options.runs is not None and options.trace is not None:
         raise MemcheckError("--trace looks for the shortest run among all: leave out --runs")
     interruptible()
@@ -105,6 +108,8 @@ class _Telling:
             self._write_error(str(fault))
         except RecursionError:
             self._write_error(f"{self.case.source.name}: nested too deeply to be read.")
+        except OSError:  # of writing: reading a file has errors of its own
+            raise
         except Exception as fault:
             self._write_error(f"{self.case.source.name}: {internal_error(fault)}")
         return _Answer(2)
@@ -116,7 +121,8 @@ class _Telling:
         options = self.options
         found: Simulation
         if options.runs is None:
-            found = explored(machine, explore(machine, options.budget, options.timeout), options.timeout)
+            reached = explore(machine, options.budget, options.timeout)
+            found = explored(machine, reached, options.timeout, options.budget)
         else:
             drawn = runs(
                 machine.test,

@@ -27,6 +27,7 @@ class Lane(NamedTuple):
     sources: tuple[int, ...]
 
 
+LANES = 32
 Key = tuple[object, ...]
 """Which lanes wait for one another: warp, mask, operation, type."""
 Part = tuple[tuple[Key, tuple[Lane, ...]], ...]
@@ -47,6 +48,9 @@ class Collectives(Unit):
             any(isinstance(i, Collective) and i.op == "activemask" for i in thread.body)
             for thread in machine.test.threads
         ]
+
+        self.first = 0
+        """The lane that `elect.sync` would rather have than those before it; after the last comes lane 0."""
 
     def come(self, state: State, operation: Together, lane: Lane, mask: int) -> State:
         """A lane comes to a collective and waits for the others of its mask."""
@@ -136,7 +140,7 @@ class Together(Operation):
             case "activemask":
                 return (sum(1 << number for number in lanes),)
             case "elect":
-                leader = min(lanes)
+                leader = min(lanes, key=lambda number: (number - self.unit.first) % LANES)
                 return leader, int(leader == lane.lane)
             case "shfl":
                 return self._shuffle(lane, lanes, word)

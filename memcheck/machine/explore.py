@@ -31,7 +31,8 @@ class Reached:
     """`states`: final ones, those that the test filters out left out. `complete`: no others are reached.
 
     `hangs`: from some state that was reached no run ends; `traps`: some run ends in undefined behaviour. `steps` taken,
-    `visited` states told apart. `interrupted`: it was ended from outside, with what was known by then.
+    `visited` states told apart. `interrupted`: it was ended from outside, with what was known by then. `tired`: a
+    thread went round a loop for so long that its run was given up.
     """
 
     states: frozenset[Outcome]
@@ -41,6 +42,7 @@ class Reached:
     steps: int
     visited: int
     interrupted: bool = False
+    tired: bool = False
 
 
 @dataclass(slots=True)
@@ -84,7 +86,7 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
     finals: list[int] = []
     outcomes: set[Outcome] = set()
     traps = False
-    complete, interrupted = True, False
+    complete, interrupted, tired = True, False, False
     steps = 0
     pending = [start]
     try:
@@ -105,7 +107,7 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
                 finals.append(here)
                 continue
             if machine.tired(state):
-                complete = False
+                complete, tired = False, True
                 finals.append(here)
                 continue
             fresh = False
@@ -125,7 +127,7 @@ def explore(machine: Machine, budget_states: int = STATES, seconds: float = SECO
     except KeyboardInterrupt:
         complete, interrupted = False, True
     hangs = complete and not all(_leading(before, finals))
-    return Reached(frozenset(outcomes), complete, hangs, traps, steps, len(number), interrupted)
+    return Reached(frozenset(outcomes), complete, hangs, traps, steps, len(number), interrupted, tired)
 
 
 def _leading(before: Sequence[Sequence[int]], goals: Iterable[int]) -> bytearray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memcheck.language.test import MemoryTerm, Test, VariableKind
 from memcheck.machine.accesses import Load, forwarding
 from memcheck.machine.explore import STATES, Outcome, Run, shortest
-from memcheck.machine.machine import Machine
+from memcheck.machine.machine import TRAPPED, Machine
 from memcheck.machine.mbarriers import Word
 from memcheck.machine.operations import Move
 from memcheck.machine.state import ENDED, WAITING, State
@@ -78,9 +78,10 @@ def _waiting(machine: Machine, state: State, index: int) -> Iterator[str]:
 
 
 def standing(machine: Machine, state: State) -> Iterator[str]:
-    """Where the threads are that have not exited."""
+    """Where the threads are that have not exited; of a run in undefined behaviour, where that is."""
+    undefined = machine.trapped(state)
     for index, here in enumerate(state.threads):
-        if here.mode != ENDED:
+        if here.mode == TRAPPED if undefined else here.mode != ENDED:
             text = machine.code[index][here.pc].text
             yield f"{machine.test.threads[index].name} is at " + (f"`{text}`" if text else "its end")
 

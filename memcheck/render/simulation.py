@@ -43,9 +43,9 @@ class Simulation:
     scheduling: str | None = INDEPENDENT
 
 
-def explored(machine: Machine, found: Reached, seconds: float) -> Simulation:
-    """Of a search through all runs."""
-    limit = "it was interrupted" if found.interrupted else "" if found.complete else _limit(found, seconds)
+def explored(machine: Machine, found: Reached, seconds: float, budget: int) -> Simulation:
+    """Of a search through all runs, within a time and a number of states."""
+    limit = "" if found.complete else _limit(found, seconds, budget)
     return Simulation(
         test=machine.test,
         scheduling=machine.scheduling,
@@ -60,8 +60,14 @@ def explored(machine: Machine, found: Reached, seconds: float) -> Simulation:
     )
 
 
-def _limit(found: Reached, seconds: float) -> str:
-    return f"{seconds:g} s (--timeout) or {count(found.visited, 'state')} of the machine (--budget) were not enough"
+def _limit(found: Reached, seconds: float, budget: int) -> str:
+    if found.interrupted:
+        return "it was interrupted"
+    if found.tired:
+        return "a thread goes round a loop, and nothing that others could see came of it for too long"
+    if found.visited > budget:
+        return f"{count(budget, 'state')} of the machine (--budget) were not enough"
+    return f"{seconds:g} s (--timeout) were not enough"
 
 
 def ran(machine: Machine, found: Runs, wanted: int, seed: int) -> Simulation:
@@ -212,7 +218,13 @@ def state_wanted(test: Test, text: str) -> Wanted:
             number = int(digits.lstrip("= "), 0)
         except ValueError:
             raise MemcheckError(f"--trace: `{digits}` is no number; write {name}=1 or {name}=0x1") from None
-        positions[position] = number % (1 << width(test, test.observed[position]))
+        wide = width(test, test.observed[position])
+        if not -(1 << wide - 1) <= number < 1 << wide:
+            raise MemcheckError(f"--trace: {digits} does not fit into the {wide} bits of {name}")
+        number %= 1 << wide
+        other = positions.setdefault(position, number)
+        if other != number:
+            raise MemcheckError(f"--trace: {name} is given two values, {value(other)} and {value(number)}")
     told = ", ".join(f"{names[position]}={value(number)}" for position, number in positions.items())
     return Wanted(told or "any state", positions)
 
@@ -232,10 +244,11 @@ def trace_lines(
 
 
 def left_lines(wanted: Wanted, standing: Iterable[str], room: int) -> list[Line]:
-    """Which threads a deadlock leaves."""
-    if wanted.ending != DEADLOCK:
+    """Which threads a deadlock leaves, and what is undefined."""
+    heads = {DEADLOCK: "From here on no run ends", UNDEFINED: "This is undefined behaviour"}
+    if wanted.ending not in heads:
         return []
-    return [[], *wrap(f"From here on no run ends: {', '.join(standing)}.", room, [("⚑ ", "flag")])]
+    return [[], *wrap(f"{heads[wanted.ending]}: {', '.join(standing)}.", room, [("⚑ ", "flag")])]
 
 
 def not_reached(test: Test, wanted: Wanted, found: Reached, room: int) -> list[Line]:

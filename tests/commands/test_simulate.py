@@ -111,6 +111,8 @@ def test_a_state_that_is_not_reached(capsys):
         ("P1:r7=0", "a final state of MP has no `P1:r7`; it has P1:r0, P1:r1"),
         ("P1:r0", "`P1:r0` is no value; write NAME=NUMBER, such as 'P1:r0=1,P1:r1=1'"),
         ("P1:r0=one", "`one` is no number; write P1:r0=1 or P1:r0=0x1"),
+        ("P1:r0=1,P1:r0=0", "P1:r0 is given two values, 1 and 0"),
+        ("P1:r0=4294967296", "4294967296 does not fit into the 32 bits of P1:r0"),
     ],
 )
 def test_what_is_no_state(capsys, state, words):
@@ -129,7 +131,14 @@ def test_steps_come_one_by_one(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--steps"], ["--runs", "3", "--trace", "P1:r0=1"], ["missing.litmus"], ["--json", "missing.litmus"]]
+    "arguments",
+    [
+        ["--steps"],
+        ["--seed", "1"],
+        ["--runs", "3", "--trace", "P1:r0=1"],
+        ["missing.litmus"],
+        ["--json", "missing.litmus"],
+    ],
 )
 def test_what_cannot_be(capsys, arguments):
     names = [] if "missing.litmus" in arguments else ["mp.litmus"]
@@ -208,3 +217,30 @@ def test_an_internal_error_is_a_line_and_the_next_test_follows(capsys, monkeypat
     first, second = lines(capsys)
     assert "internal error: ZeroDivisionError: a fault of ours." in first["error"]
     assert second["complete"] is True
+
+
+def test_a_limit_is_named_as_it_was_given(write, capsys):
+    assert main(["simulate", "--budget", "1", MP]) == 3
+    assert "1 state of the machine (--budget) were not enough" in " ".join(capsys.readouterr().out.split())
+    body = "L0: add.u32 r1, r1, 1; bra L0;"
+    name = write("round.litmus", f"PTX round {{ x = 0; }} P0 {{ {body} }}\nexists (x = 0)\n")
+    assert main(["simulate", name]) == 3
+    assert "a thread goes round a loop" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit):
+        main(["simulate", "--runs", "12345678901", MP])
+    assert "12345678901 is too large" in capsys.readouterr().err
+
+
+def test_undefined_behaviour_has_its_place(capsys):
+    assert main(["simulate", "--trace", "undefined", "bar.warp.sync+caller-outside"]) == 0
+    assert "⚑ This is undefined behaviour: P0 is at `bar.warp.sync 0x2`." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["run", "simulate"])
+@pytest.mark.parametrize(("where", "status", "words"), [(">&-", 0, ""), (">/dev/full", 2, "cannot be written")])
+def test_output_that_cannot_be_written(command, where, status, words):
+    script = f"{sys.executable} -m memcheck {command} mp.litmus {where}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert words in done.stderr
+    assert bool(done.stderr) is bool(words)

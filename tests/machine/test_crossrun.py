@@ -10,7 +10,7 @@ import pytest
 
 from memcheck.checker import check
 from memcheck.corpus import find
-from memcheck.crossrun import BUDGET, CONVERGED, REASONS, UNEXPLAINED, crossrun, definitions
+from memcheck.crossrun import BUDGET, CONVERGED, ELECTED, REASONS, UNEXPLAINED, crossrun, definitions
 from memcheck.errors import UnsupportedError
 from memcheck.machine.explore import explore
 from memcheck.machine.machine import Machine
@@ -90,6 +90,13 @@ def test_an_engine_that_does_not_read_what_one_of_its_cta_has_written_has_a_reas
     assert dict(crossrun(check(test), seconds=ENOUGH).missing) == {(0,): "write-order"}
 
 
+def test_another_leader_than_the_lowest_lane_is_a_reason():
+    body = "elect.sync r1|p0, 0x3; @p0 st.relaxed.cta.global.u32 [x], r9;"
+    lanes = [f"cta 0, warp 0, lane {lane} {{ {body} }}" for lane in range(2)]
+    test = built(*lanes, variables=".global .u32 x = 7; P1:r9 = 1; ", end="exists (x = 1)")
+    assert dict(crossrun(check(test), seconds=ENOUGH).missing) == {(1,): ELECTED}
+
+
 def test_a_search_that_did_not_end_is_no_reason_but_that():
     found = crossrun(check(suite_test("SB-ring-6+fence.sc")), states=100, seconds=ENOUGH)
     assert found.complete is False
@@ -130,7 +137,7 @@ def test_what_the_machine_cannot_execute_is_said(monkeypatch):
 def test_the_reasons_are_the_axioms_of_the_machine():
     model = machine_model(**definitions(Machine(suite_test("LB+acq-only"))))
     added = [axiom.name for axiom in model.axioms[len(load("ptx").axioms) :]]
-    assert [BUDGET, CONVERGED, *added, UNEXPLAINED] == list(REASONS)
+    assert [BUDGET, CONVERGED, ELECTED, *added, UNEXPLAINED] == list(REASONS)
 
 
 def test_every_reason_is_explained():

@@ -105,3 +105,9 @@ def test_a_thread_that_never_ends_issues_no_more_than_its_window_holds():
     assert len(machine.initial().threads[0].window) == 64
     found = simulate(machine.test, seconds=30)
     assert (found.states, found.complete, found.hangs) == (frozenset(), True, True)
+
+
+def test_a_counted_loop_ends_however_long_it_takes():
+    body = f"cta 0 {{ L0: add.u32 r1, r1, 1; setp.lt.u32 p0, r1, 9000; @p0 bra L0; {STORE} [x], 1; }}"
+    found = simulate(built(body, end="exists (x = 1)"), seconds=30)
+    assert (found.states, found.complete, found.hangs) == ({(1,)}, True, False)

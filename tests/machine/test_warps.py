@@ -213,3 +213,15 @@ def test_the_command_has_both_schedulings(capsys):
     assert main(["simulate", "--scheduling", "stack", "--trace", "deadlock", "lanes-share-a-lock"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "⚑ From here on no run ends: P0 is at `SYNC`, P1 is at `setp.ne.u32 p0, r0, 0`." in out
+
+
+@pytest.mark.parametrize("scheduling", SCHEDULINGS)
+def test_loops_of_lanes_without_a_step_end_or_are_given_up(scheduling):
+    """Neither the depth of calls nor a limit on rounds makes a hang of them."""
+    counted = "L0: add.u32 r1, r1, 1; setp.lt.u32 p0, r1, {}; @p0 bra L0; st.u32 [x], 1;"
+    found = simulate(lanes(counted.format(1_000), end="exists (x = 1)"), scheduling=scheduling, seconds=60)
+    assert (found.states, found.complete, found.hangs) == ({(1,)}, True, False)
+    found = simulate(lanes(counted.format(10**9), end="exists (x = 1)"), scheduling=scheduling, seconds=60)
+    assert (found.states, found.complete, found.hangs, found.tired) == (frozenset(), False, False, True)
+    found = simulate(lanes("setp.eq.u32 p0, r9, 0; L0: @p0 bra L0;"), scheduling=scheduling, seconds=60)
+    assert (found.complete, found.hangs) == (True, True)
