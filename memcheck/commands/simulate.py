@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="states to remember, 1 to 3 kB each (default 200000)",
     )
     parser.add_argument(
-        "--timeout", type=shared.positive, default=60.0, metavar="S", help="seconds for each test (default 60)"
+        "--timeout", type=shared.positive, default=60.0, metavar="S", help="CPU seconds for each test (default 60)"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--all", action="store_true", help="show all states, however many")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcheck.machine import arithmetic
 from memcheck.machine.lowering import Lowering
-from memcheck.machine.operations import Operation, Source
+from memcheck.machine.operations import Move, Operation, Source
 from memcheck.machine.state import ENDED, RUNNING, WAITING, State
 from memcheck.machine.units import Unit
 from memcheck.ptx.instructions import Collective, Instruction
@@ -44,13 +44,26 @@ class Collectives(Unit):
         for thread in machine.test.threads:
             place = thread.place
             self.lanes.setdefault((place.cta, place.warp), {})[place.lane] = thread.index
-        self.uses = [
-            any(isinstance(i, Collective) and i.op == "activemask" for i in thread.body)
-            for thread in machine.test.threads
-        ]
+        self.ahead: list[list[bool]] = []
+        """By thread and position: whether it may still come to an `activemask`."""
 
         self.first = 0
         """The lane that `elect.sync` would rather have than those before it; after the last comes lane 0."""
+
+    def ready(self) -> None:
+        self.ahead = [_ahead(code) for code in self.machine.code]
+
+    def moves(self, state: State) -> Sequence[Move]:
+        """Lanes whose `activemask` nobody else can come to any more."""
+        found = []
+        for key, come in cast(Part, self.part(state)):
+            operation = self.machine.code[come[0].thread][state.threads[come[0].thread].pc]
+            assert isinstance(operation, Together)
+            if operation.op == "activemask" and self._complete(state, operation, key) is not state:
+                found.append(
+                    Move(self.name, None, f"{operation.text} of those who are here", self._complete, (operation, key))
+                )
+        return found
 
     def come(self, state: State, operation: Together, lane: Lane, mask: int) -> State:
         """A lane comes to a collective and waits for the others of its mask."""
@@ -69,7 +82,8 @@ class Collectives(Unit):
         come, mask = part[key], cast(int, key[1])
         waiting = {lane.thread for lane in come}
         for number, thread in self.lanes[operation.warp].items():
-            expected = self.uses[thread] if operation.op == "activemask" else mask >> number & 1
+            here = state.threads[thread]
+            expected = self.ahead[thread][here.pc] if operation.op == "activemask" else mask >> number & 1
             if expected and thread not in waiting and state.threads[thread].mode != ENDED:
                 return state
         part[key] = ()
@@ -192,6 +206,19 @@ def _vote(word: str, values: Mapping[int, int]) -> int:
             return int(len(set(values.values())) == 1)
         case _:
             return sum(value << number for number, value in values.items())
+
+
+def _ahead(code: Sequence[Operation]) -> list[bool]:
+    """For each position whether an `activemask` may follow from there on."""
+    found = [isinstance(one, Together) and one.op == "activemask" for one in code]
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(code) - 1, -1, -1):
+            ways = [code[i].target, i + 1 if code[i].falls_through and i + 1 < len(code) else None]
+            if not found[i] and any(found[way] for way in ways if way is not None):
+                found[i] = changed = True
+    return found
 
 
 def collectives(machine: Machine) -> Collectives | None:

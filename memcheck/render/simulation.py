@@ -66,7 +66,7 @@ def _limit(found: Reached, seconds: float, budget: int) -> str:
     if found.tired:
         return "a thread goes round a loop, and nothing that others could see came of it for too long"
     if found.visited > budget:
-        return f"{count(budget, 'state')} of the machine (--budget) were not enough"
+        return f"{count(budget, 'state')} of the machine (--budget) {'was' if budget == 1 else 'were'} not enough"
     return f"{seconds:g} s (--timeout) were not enough"
 
 

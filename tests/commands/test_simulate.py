@@ -221,7 +221,7 @@ def test_an_internal_error_is_a_line_and_the_next_test_follows(capsys, monkeypat
 
 def test_a_limit_is_named_as_it_was_given(write, capsys):
     assert main(["simulate", "--budget", "1", MP]) == 3
-    assert "1 state of the machine (--budget) were not enough" in " ".join(capsys.readouterr().out.split())
+    assert "1 state of the machine (--budget) was not enough" in " ".join(capsys.readouterr().out.split())
     body = "L0: add.u32 r1, r1, 1; bra L0;"
     name = write("round.litmus", f"PTX round {{ x = 0; }} P0 {{ {body} }}\nexists (x = 0)\n")
     assert main(["simulate", name]) == 3

@@ -225,3 +225,12 @@ def test_loops_of_lanes_without_a_step_end_or_are_given_up(scheduling):
     assert (found.states, found.complete, found.hangs, found.tired) == (frozenset(), False, False, True)
     found = simulate(lanes("setp.eq.u32 p0, r9, 0; L0: @p0 bra L0;"), scheduling=scheduling, seconds=60)
     assert (found.complete, found.hangs) == (True, True)
+
+
+@pytest.mark.parametrize("scheduling", SCHEDULINGS)
+def test_lanes_that_have_gone_past_activemask_are_not_waited_for(scheduling):
+    body = "setp.eq.u32 p0, r9, 0; @!p0 bra L0; activemask.b32 r7; L0: barrier.cta.sync.aligned 1;"
+    test = lanes(body, end="exists (P0:r7 = 1 /\\ P1:r7 = 0)")
+    found = explored(test, scheduling)
+    assert (found.states, found.hangs) == ({(1, 0)}, False)
+    assert found.states == set(check(test).states)
