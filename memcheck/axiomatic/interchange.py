@@ -10,6 +10,7 @@ arrivals as a CTA has warps would come in all their orders.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from memcheck.axiomatic.clauses import FALSE
@@ -41,8 +42,13 @@ class Interchange:
                 words.setdefault(cell, []).append(event)
         for cell, operations in words.items():
             if len(operations) > 1 and self._is_for_mbarriers(cell):
+                waits = [
+                    table
+                    for (read, place), table in self.reads.sources.items()
+                    if place == cell and "RMW" not in self.events[read].tags
+                ]
                 for first, second in combinations(operations, 2):
-                    self._forbid(cell, second, first)
+                    self._forbid(cell, second, first, waits)
 
     def _returns_nothing(self, event: Event) -> bool:
         """Whether it is the write of an operation on one mbarrier that surely happens, and gives back no state."""
@@ -67,8 +73,11 @@ class Interchange:
             for event in (*reads, *self.reads.accesses.writers(cell))
         )
 
-    def _forbid(self, cell: int, earlier: Event, later: Event) -> None:
-        """That the later one reads the earlier one, unless that is so for a reason."""
+    def _forbid(self, cell: int, earlier: Event, later: Event, waits: Sequence[Mapping[int, int]]) -> None:
+        """That the later one reads the earlier one, unless that is so for a reason.
+
+        `waits`: from where those read who only look.
+        """
         sources, clauses = self.reads.sources, self.reads.clauses
         assert earlier.rmw is not None
         assert later.rmw is not None
@@ -82,11 +91,7 @@ class Interchange:
         if len(fixed) == len(words):
             return
         ordered = self.relations.lower(self.causality, earlier.index * self.size + later.rmw)
-        readers = [
-            table.get(earlier.index, FALSE)
-            for (read, place), table in sources.items()
-            if place == cell and "RMW" not in self.events[read].tags
-        ]
+        readers = (table.get(earlier.index, FALSE) for table in waits)
         clauses.require(-next_to, ordered, *readers, *fixed)
 
 
