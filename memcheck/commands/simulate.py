@@ -115,7 +115,7 @@ class _Telling:
         return _Answer(2)
 
     def _states(self, machine: Machine) -> _Answer:
-        from memcheck.machine.explore import KEPT, explore, runs
+        from memcheck.machine.explore import KEPT, draw, explore
         from memcheck.render.simulation import explored, ran, simulation_json, simulation_lines
 
         options = self.options
@@ -124,14 +124,8 @@ class _Telling:
             reached = explore(machine, options.budget, options.timeout)
             found = explored(machine, reached, options.timeout, options.budget)
         else:
-            drawn = runs(
-                machine.test,
-                options.runs,
-                options.seed,
-                scheduling=options.scheduling,
-                seconds=options.timeout,
-                kept=min(KEPT, options.budget),
-            )
+            kept = min(KEPT, options.budget)
+            drawn = draw(machine, options.runs, options.seed, seconds=options.timeout, kept=kept)
             found = ran(machine, drawn, options.runs, options.seed)
         if options.json:
             sys.stdout.write(simulation_json(found))
@@ -152,7 +146,7 @@ class _Telling:
             state_wanted,
             trace_json,
             trace_lines,
-        )  # fmt: skip
+        )
 
         options = self.options
         wanted = state_wanted(test, options.trace)

@@ -154,12 +154,19 @@ def runs(
     seconds: float | None = None,
     kept: int = KEPT,
 ) -> Runs:
+    """`n` random runs of a test: see `draw`."""
+    return draw(Machine(test, scheduling), n, seed, steps=steps, seconds=seconds, kept=kept)
+
+
+def draw(
+    machine: Machine, n: int, seed: int = 0, *, steps: int = STEPS, seconds: float | None = None, kept: int = KEPT
+) -> Runs:
     """`n` runs with steps drawn at random, the same for the same seed; fewer where the seconds are over before.
 
     Each run has moods of its own: how likely each unit and thread is to go on, so that some stay far behind. The first
     `kept` states are remembered with what follows them, which is faster and changes nothing else.
     """
-    walk = _Walk(Machine(test, scheduling), seed, kept)
+    walk = _Walk(machine, seed, kept)
     found = Runs()
     deadline = None if seconds is None else time.process_time() + seconds
     try:
@@ -278,22 +285,18 @@ def run_to_hang(machine: Machine, budget_states: int = STATES, seconds: float = 
     None where there is no such state, or the budget did not suffice.
     """
     search = _Breadth(machine, budget_states, seconds)
-    search.run(lambda _state: False)
+    edges: list[tuple[State, State]] = []
+    search.run(lambda _state: False, edges)
     if not search.complete:
         return None
     states = list(search.parents)
     number = {state: index for index, state in enumerate(states)}
     after: list[list[int]] = [[] for _ in states]
     before: list[list[int]] = [[] for _ in states]
-    finals = []
-    for index, state in enumerate(states):
-        if machine.final(state) or machine.trapped(state):
-            finals.append(index)
-            continue
-        for move in machine.moves(state):
-            following = number[move.act(state, *move.arguments)]
-            after[index].append(following)
-            before[following].append(index)
+    for state, following in edges:
+        after[number[state]].append(number[following])
+        before[number[following]].append(number[state])
+    finals = (index for index, state in enumerate(states) if machine.final(state) or machine.trapped(state))
     ends = _leading(before, finals)
     here = next((index for index in range(len(states)) if not ends[index]), None)
     while here is not None:
@@ -315,8 +318,8 @@ class _Breadth:
         self.parents: dict[State, tuple[State, Move] | None] = {machine.initial(): None}
         self.complete = self.tired = False
 
-    def run(self, goal: Callable[[State], bool]) -> Run | None:
-        """The steps to the first state that is a goal."""
+    def run(self, goal: Callable[[State], bool], edges: list[tuple[State, State]] | None = None) -> Run | None:
+        """The steps to the first state that is a goal; into `edges` goes each step that was looked at."""
         machine, parents = self.machine, self.parents
         pending = deque(parents)
         while pending and len(parents) <= self.budget and time.process_time() <= self.deadline:
@@ -328,6 +331,8 @@ class _Breadth:
             self.tired = self.tired or machine.tired(state)
             for move in machine.moves(state):
                 after = move.act(state, *move.arguments)
+                if edges is not None:
+                    edges.append((state, after))
                 if after not in parents:
                     parents[after] = state, move
                     pending.append(after)
