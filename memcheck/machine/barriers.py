@@ -283,12 +283,11 @@ class LaneMeet(Meet):
 
     def __init__(self, unit: Barriers, thread: int, mask: Source) -> None:
         super().__init__(unit)
-        threads = unit.machine.test.threads
-        own = threads[thread].place
+        own = unit.machine.test.threads[thread].place
         self.lane = own.lane
         self.warp = own.warp
         self.cta = own.cta
-        self.lanes = {t.place.lane: t.index for t in threads if (t.place.cta, t.place.warp) == (own.cta, own.warp)}
+        self.lanes = unit.machine.levels.warps[own.cta, own.warp]
         self.mask = mask
 
     def where(self, registers: Sequence[int | None]) -> tuple[Key, int | None] | None:

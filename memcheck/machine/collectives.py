@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memcheck.machine import arithmetic
 from memcheck.machine.lowering import Lowering
+from memcheck.machine.machine import from_there_on
 from memcheck.machine.operations import Move, Operation, Source
 from memcheck.machine.state import ENDED, RUNNING, WAITING, State
 from memcheck.machine.units import Unit
@@ -40,18 +41,15 @@ class Collectives(Unit):
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.lanes: dict[tuple[int, int], dict[int, int]] = {}
-        for thread in machine.test.threads:
-            place = thread.place
-            self.lanes.setdefault((place.cta, place.warp), {})[place.lane] = thread.index
-        self.ahead: list[list[bool]] = []
+        self.lanes = machine.levels.warps
+        self.ahead: list[list[int]] = []
         """By thread and position: whether it may still come to an `activemask`."""
 
         self.first = 0
         """The lane that `elect.sync` would rather have than those before it; after the last comes lane 0."""
 
     def ready(self) -> None:
-        self.ahead = [_ahead(code) for code in self.machine.code]
+        self.ahead = [from_there_on(code, [_is_activemask(one) for one in code]) for code in self.machine.code]
 
     def moves(self, state: State) -> Sequence[Move]:
         """Lanes whose `activemask` nobody else can come to any more."""
@@ -208,17 +206,8 @@ def _vote(word: str, values: Mapping[int, int]) -> int:
             return sum(value << number for number, value in values.items())
 
 
-def _ahead(code: Sequence[Operation]) -> list[bool]:
-    """For each position whether an `activemask` may follow from there on."""
-    found = [isinstance(one, Together) and one.op == "activemask" for one in code]
-    changed = True
-    while changed:
-        changed = False
-        for i in range(len(code) - 1, -1, -1):
-            ways = [code[i].target, i + 1 if code[i].falls_through and i + 1 < len(code) else None]
-            if not found[i] and any(found[way] for way in ways if way is not None):
-                found[i] = changed = True
-    return found
+def _is_activemask(operation: Operation) -> int:
+    return int(isinstance(operation, Together) and operation.op == "activemask")
 
 
 def collectives(machine: Machine) -> Collectives | None:

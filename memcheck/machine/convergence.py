@@ -68,13 +68,13 @@ class Convergence(Warps):
                 if region.spills:
                     lowering.operations.append(Spill(self, region.barrier, self._register(lowering, region)))
                 lowering.operations.append(Bssy(self, region.barrier))
-        if index < len(thread.body):
-            inside = [region.barrier for region in reversed(found) if index in region.body]
-            if isinstance(thread.body[index], Exit):
-                for barrier in inside:
-                    lowering.add(Break(self, barrier), thread.body[index])
-            elif inside and sleeps(thread.body[index]):
-                lowering.add(Yield(self, "NANOSLEEP"), thread.body[index])
+        instruction = thread.body[index]
+        inside = [region.barrier for region in reversed(found) if index in region.body]
+        if isinstance(instruction, Exit):
+            for barrier in inside:
+                lowering.add(Break(self, barrier), instruction)
+        elif inside and sleeps(instruction):
+            lowering.add(Yield(self, "NANOSLEEP"), instruction)
 
     def branch(self, thread: Thread, instruction: Branch, jump: Jump) -> Jump:
         index = thread.body.index(instruction)

@@ -26,6 +26,11 @@ class Levels:
         self.sm = tuple(self.ctas.index(place.cta) for place in places)
         self.threads_of_sm = tuple(tuple(t for t, sm in enumerate(self.sm) if sm == s) for s in range(len(self.ctas)))
         self.single = len(self.ctas) == 1
+        self.warps: dict[tuple[int, int], dict[int, int]] = {}
+        """By CTA and warp: the threads by lane."""
+        for thread in test.threads:
+            place = thread.place
+            self.warps.setdefault((place.cta, place.warp), {})[place.lane] = thread.index
         gpu_of = {place.cta: place.gpu for place in places}
         sizes = {gpu: sum(g == gpu for g in gpu_of.values()) for gpu in gpu_of.values()}
         self.gpus = tuple(sorted(gpu for gpu, size in sizes.items() if len(sizes) > 1 and size > 1))

@@ -123,10 +123,13 @@ class Stack(Warps):
         threads = self.threads(warp, mask)
         for thread in threads:
             here = state.threads[thread]
-            target = self.machine.code[thread][here.pc].target
-            pc = target if taken & self.bit(thread) and target is not None else here.pc + 1
-            state = state.with_thread(thread, here._replace(pc=pc, mode=RUNNING))
+            state = state.with_thread(thread, here._replace(pc=self._behind(here.pc, thread, taken), mode=RUNNING))
         return self.machine.settle(state, threads)
+
+    def _behind(self, pc: int, thread: int, taken: int) -> int:
+        """Where a lane goes on from an operation, which it may be one of those to take."""
+        target = self.machine.code[thread][pc].target
+        return target if taken & self.bit(thread) and target is not None else pc + 1
 
     def _next(self, state: State, warp: int) -> State:
         """The turn of those on top of the stack: the other side of a branch, or all that have met."""
@@ -160,9 +163,7 @@ class Stack(Warps):
         later = turn.active & ~first
         for thread in self.threads(warp, later):
             here = state.threads[thread]
-            target = self.machine.code[thread][here.pc].target
-            pc = target if turn.taken & self.bit(thread) and target is not None else here.pc + 1
-            state = state.with_thread(thread, here.at(pc))
+            state = state.with_thread(thread, here.at(self._behind(here.pc, thread, turn.taken)))
         state = self.set(state, warp, Turn(first, stack=(*turn.stack, Entry(later)), bodies=turn.bodies))
         return self.go(state, warp, first, turn.taken)
 

@@ -36,11 +36,7 @@ class Warps(Unit):
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        by_place: dict[tuple[int, int], dict[int, int]] = {}
-        for thread in machine.test.threads:
-            place = thread.place
-            by_place.setdefault((place.cta, place.warp), {})[place.lane] = thread.index
-        several = {place: lanes for place, lanes in by_place.items() if len(lanes) > 1}
+        several = {place: lanes for place, lanes in machine.levels.warps.items() if len(lanes) > 1}
         self.places = list(several)
         self.warps = list(several.values())
         self.warp_of = {thread: number for number, lanes in enumerate(self.warps) for thread in lanes.values()}
@@ -78,11 +74,11 @@ class Warps(Unit):
 
     def before(self, lowering: Lowering, index: int) -> None:
         """Adds what stands in front of an instruction of a body."""
+        raise NotImplementedError
 
     def branch(self, thread: Thread, instruction: Branch, jump: Jump) -> Jump:
         """What a thread's branch becomes."""
-        del thread, instruction
-        return jump
+        raise NotImplementedError
 
 
 def alike(threads: Sequence[Thread]) -> tuple[tuple[int, ...], ...]:
